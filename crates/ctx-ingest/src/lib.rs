@@ -1,0 +1,45 @@
+//! Files to passages: walk a root, decode each file, cut it along its structure, fingerprint every piece.
+//!
+//! Synchronous and memory-bounded. No store, no index, no model: the caller gives the token counter and takes the
+//! passages. Nothing a file holds is trusted: no parser here recurses on its input, every one is linear and bounded,
+//! and no path leaves the root.
+//!
+//! ```
+//! use ctx_ingest::{IngestOptions, Words, ingest_file, walk, WalkOptions};
+//! use ctx_types::SourceName;
+//!
+//! let dir = tempfile::tempdir().unwrap();
+//! std::fs::write(dir.path().join("plan.md"), "# Plans\n\nA plan is *infeasible* if a constraint binds.\n").unwrap();
+//! let found = walk(dir.path(), &WalkOptions::default()).unwrap();
+//! let options = IngestOptions::new(SourceName::new("docs").unwrap());
+//! let document = ingest_file(&found.root, &found.entries[0], &options, &Words).unwrap();
+//! assert_eq!(document.head.title, "Plans");
+//! assert_eq!(document.passages[0].passage.locator.line_start, 1);
+//! ```
+//!
+//! Reading order: [`walk`] → [`kind`] → [`decode`] → [`offsets`] → [`chunk`] → [`document`] → [`ingest`];
+//! [`fingerprint`] re-checks a passage before it is cited.
+
+pub mod error;
+pub mod confine;
+pub mod secrets;
+pub mod walk;
+pub mod kind;
+pub mod offsets;
+pub mod decode;
+pub mod language;
+pub mod tokens;
+pub mod chunk;
+pub mod fingerprint;
+pub mod document;
+pub mod ingest;
+
+pub use chunk::ChunkOptions;
+pub use decode::{Decoded, decode};
+pub use document::{Document, DocumentHead, Piece, Warning};
+pub use error::IngestError;
+pub use fingerprint::{content_hash, passage_is_current};
+pub use ingest::{IngestOptions, ingest_file, ingest_file_streaming};
+pub use kind::DocumentKind;
+pub use tokens::{TokenCounter, Words};
+pub use walk::{Entry, Skip, SkipReason, Stamp, Walk, WalkOptions, walk};
