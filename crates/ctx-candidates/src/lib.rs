@@ -1,0 +1,1 @@
+//! Intent and catalog to plan space, with every pruned alternative and its reason.

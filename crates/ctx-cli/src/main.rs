@@ -1,0 +1,2 @@
+//! The `ctxrt` binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Plugin contracts: object-safe async traits without a runtime or a client.

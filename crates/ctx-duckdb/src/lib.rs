@@ -1,0 +1,1 @@
+//! The only crate that links DuckDB: sealed segments and SQL.

@@ -1,0 +1,1 @@
+//! The embedded default: local files through DuckDB, tantivy and the static model, wired behind the contracts.

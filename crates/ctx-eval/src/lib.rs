@@ -1,0 +1,1 @@
+//! Evaluation of access paths and of the planner's choice on any labelled collection.

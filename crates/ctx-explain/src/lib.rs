@@ -1,0 +1,1 @@
+//! EXPLAIN: one tree value, several renderers, redaction.

@@ -1,0 +1,1 @@
+//! Execution-graph IR: nodes, edges, validation, lowering from a plan.

@@ -1,0 +1,3 @@
+//! Goal to intent: facets with probabilities from typed detectors.
+
+pub mod identifiers;

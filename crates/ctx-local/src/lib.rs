@@ -1,0 +1,1 @@
+//! Answerer and verifiers that need no model.

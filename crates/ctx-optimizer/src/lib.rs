@@ -1,0 +1,1 @@
+//! Exact selection under constraints behind one Problem.

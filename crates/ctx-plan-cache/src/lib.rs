@@ -1,0 +1,1 @@
+//! Plan cache: key, stamps, admission, invalidation with its cause.

@@ -1,0 +1,1 @@
+//! The ordered list of planning stages, and the checks between them.

@@ -1,0 +1,1 @@
+//! The façade: plan, explain, simulate, run, execute, verify; the async executor.

@@ -1,0 +1,1 @@
+//! Execution graph to schedule: order, concurrency, retries, deadlines.

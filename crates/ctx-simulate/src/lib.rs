@@ -1,0 +1,1 @@
+//! Seeded Monte Carlo over an execution graph: quotes with intervals.

@@ -1,0 +1,1 @@
+//! Fakes of every contract, fixed clock, catalogs, the .plan runner, conformance suites.

@@ -1,0 +1,214 @@
+//! What exists: sources with their statistics, models with prices and latencies, operators that a plugin can honour.
+//! The counterpart of `pg_class` and `pg_statistic`. A value: the planner never asks anybody.
+
+use crate::{AccessPath, Estimated, FuseMethod, Layout, Micros, ModelName, PicoUsd, Sensitivity, SourceKind, SourceName, Strategy, Tokens};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything a plan may consider.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Catalog {
+    /// Sources by name.
+    pub sources: BTreeMap<SourceName, SourceEntry>,
+    /// Model tiers by name.
+    pub models: BTreeMap<ModelName, ModelEntry>,
+    /// What the plugins in this process can do besides access and models.
+    pub capabilities: Capabilities,
+}
+
+/// Operators some plugin can honour exactly. What is not listed here is never planned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Capabilities {
+    /// Fusion methods.
+    pub fuse: Vec<FuseMethod>,
+    /// Context layouts.
+    pub layouts: Vec<Layout>,
+    /// Answer strategies.
+    pub strategies: Vec<Strategy>,
+    /// Verifiers, by name.
+    pub verifiers: Vec<VerifierEntry>,
+    /// Whether a person can be asked.
+    pub approval: bool,
+}
+
+/// State of a source at planning time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceState {
+    /// Indexed and readable.
+    Ready,
+    /// Configured, nothing in it.
+    Empty,
+    /// Exists, no statistics: planned with priors, marked.
+    NoStatistics,
+    /// Cannot be read now.
+    Unavailable {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// One source: `pg_class` and `pg_statistic` in one row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SourceEntry {
+    /// What it is made of.
+    pub kind: SourceKind,
+    /// Whether it can be used.
+    pub state: SourceState,
+    /// Documents (files, records).
+    pub documents: u64,
+    /// Passages.
+    pub passages: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// Tokens (o200k) of all passages.
+    pub tokens: Tokens,
+    /// Token quantiles of a passage: p10, p50, p90, maximum.
+    pub passage_tokens: [u32; 4],
+    /// Distinct terms.
+    pub vocabulary: u64,
+    /// Languages by passages, ISO 639-1.
+    pub languages: BTreeMap<String, u64>,
+    /// Vectors stored, if any.
+    pub embedding: Option<EmbeddingInventory>,
+    /// Declared label.
+    pub sensitivity: Sensitivity,
+    /// Sensitive values counted at indexing, by detector.
+    pub sensitive_values: BTreeMap<String, u64>,
+    /// Roles that may read it; empty means everyone.
+    pub readable_by: BTreeSet<String>,
+    /// Merkle root of the published generation.
+    pub fingerprint: String,
+    /// Generation number it was read at.
+    pub generation: u64,
+    /// Access paths that some retriever honours, with their latency.
+    pub access: Vec<AccessCapability>,
+}
+
+/// Vectors of a source and the model that made them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EmbeddingInventory {
+    /// Model name.
+    pub model: String,
+    /// Components of a vector.
+    pub dimension: u32,
+    /// Hash of the model.
+    pub model_hash: String,
+    /// Version of the frozen IDF weights.
+    pub idf_version: String,
+    /// Vectors stored.
+    pub vectors: u64,
+}
+
+/// An access path that can be honoured on a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AccessCapability {
+    /// Which.
+    pub path: AccessPath,
+    /// Median latency of one call.
+    pub latency_p50: Estimated<Micros>,
+    /// Ninth decile.
+    pub latency_p90: Estimated<Micros>,
+}
+
+/// Where a model runs. Decides the default of `accepts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Locality {
+    /// Loopback, a private address or declared local.
+    Local,
+    /// Anywhere else.
+    Remote,
+}
+
+/// Prices per token class; `None` is unknown, never free.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Prices {
+    /// Fresh input.
+    pub input: Option<PicoUsd>,
+    /// Input read from the provider's prefix cache.
+    pub cached_input: Option<PicoUsd>,
+    /// Input written to it.
+    pub cache_write: Option<PicoUsd>,
+    /// Output, reasoning included.
+    pub output: Option<PicoUsd>,
+    /// `configured: local`, `built-in table 2026-11`, a file name.
+    pub provenance: String,
+}
+
+/// Tokenizer family, for counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenizerFamily {
+    /// o200k: exact.
+    O200k,
+    /// cl100k: exact.
+    Cl100k,
+    /// Unknown: o200k × multiplier.
+    Other {
+        /// Multiplier on the o200k count, in thousandths, with its interval.
+        multiplier_milli: Estimated<u32>,
+    },
+}
+
+/// Whether a model can be called now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Availability {
+    /// It answered discovery, or its breaker is closed.
+    Available,
+    /// It did not.
+    Unavailable {
+        /// Why: no key, no endpoint, breaker open.
+        reason: String,
+    },
+}
+
+/// One model tier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelEntry {
+    /// The provider's name for it.
+    pub model: String,
+    /// Wire adapter: `openai_compatible`, …
+    pub provider: String,
+    /// Where it runs.
+    pub locality: Locality,
+    /// Highest sensitivity it may see.
+    pub accepts: Sensitivity,
+    /// Context window; `None` is unknown.
+    pub context_window: Option<Tokens>,
+    /// Most output tokens of one call.
+    pub max_output: Option<Tokens>,
+    /// Prices.
+    pub prices: Prices,
+    /// Time to first token.
+    pub first_token: Estimated<Micros>,
+    /// Time per output token.
+    pub per_token: Estimated<Micros>,
+    /// Output tokens of an answer.
+    pub output_tokens: Estimated<Tokens>,
+    /// For counting.
+    pub tokenizer: TokenizerFamily,
+    /// Whether it can be called.
+    pub availability: Availability,
+    /// What the configuration says it is good for.
+    pub good_for: Vec<String>,
+}
+
+/// A check that some plugin can run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerifierEntry {
+    /// `citations`, `answers_question`, `support`, …
+    pub name: String,
+    /// Strategies whose answers it can check.
+    pub checks: Vec<Strategy>,
+    /// P(a wrong answer is caught).
+    pub catches: Estimated<crate::Ppm>,
+    /// P(a right answer is rejected).
+    pub rejects_right: Estimated<crate::Ppm>,
+    /// Latency of one check.
+    pub latency: Estimated<Micros>,
+    /// Whether passing it proves that every citation resolves.
+    pub proves_citations: bool,
+}

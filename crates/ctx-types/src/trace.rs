@@ -1,0 +1,114 @@
+//! The record of one run, complete enough to explain and replay it.
+
+use crate::estimate::AlternativeEstimate;
+use crate::outcome::Outcome;
+use crate::probe::Probe;
+use crate::{ContentId, Micros, NanoUsd, Ppm, Tokens};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the persisted trace format.
+pub const TRACE_SCHEMA_VERSION: u32 = 1;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Trace {
+    /// [`TRACE_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Unique id of the run; not part of any plan id.
+    pub id: String,
+    /// RFC 3339 with offset.
+    pub started_at: String,
+    /// Tenant.
+    pub tenant: String,
+    /// Why it ran: `user`, `benchmark`, `shadow`.
+    pub purpose: String,
+    /// Goal text, or its hash from `confidential` up.
+    pub goal: String,
+    /// Plan that was executed.
+    pub plan: ContentId,
+    /// Replaced plan.
+    pub parent_plan: Option<ContentId>,
+    /// Hash of the execution graph.
+    pub graph: ContentId,
+    /// Plan cache: hit or miss and why.
+    pub plan_cache: String,
+    /// Statistics epoch.
+    pub epoch: String,
+    /// Generation per source.
+    pub generations: Vec<(String, u64)>,
+    /// Probability with which an explorer chose this plan, ppm; 1,000,000 without exploration.
+    pub propensity: Ppm,
+    /// What the sources said before planning.
+    pub probe: Probe,
+    /// Digest of the configuration, without secrets.
+    pub configuration: String,
+    /// Nodes in start order.
+    pub nodes: Vec<NodeTrace>,
+    /// Planning time.
+    pub planning: Micros,
+    /// The result.
+    pub outcome: Outcome,
+}
+
+/// How a node ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeStatus {
+    /// Finished.
+    Done,
+    /// Failed; the plan went on without it.
+    Degraded,
+    /// Failed.
+    Failed,
+    /// Never started.
+    NotRun,
+    /// Started and cancelled.
+    Cancelled,
+}
+
+/// One node of the graph: estimate beside actual, same scope (all attempts), same units.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeTrace {
+    /// Node id in the graph.
+    pub node: String,
+    /// Operator in words.
+    pub operator: String,
+    /// How it ended.
+    pub status: NodeStatus,
+    /// Start, from the run's start.
+    pub start: Micros,
+    /// End, from the run's start.
+    pub end: Micros,
+    /// Attempts made.
+    pub attempts: u32,
+    /// Estimate from the plan.
+    pub estimate: AlternativeEstimate,
+    /// Actuals.
+    pub actual: NodeActual,
+    /// Error text of the last failure, secrets removed.
+    pub error: Option<String>,
+}
+
+/// Measured values of one node over all its attempts. `None`: does not apply or unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeActual {
+    /// Passages returned.
+    pub hits: Option<u32>,
+    /// Tokens.
+    pub tokens: Option<Tokens>,
+    /// Dollars.
+    pub cost: Option<NanoUsd>,
+    /// Calibrated evidence over the scores seen.
+    pub evidence: Option<Ppm>,
+    /// Bytes read.
+    pub bytes: Option<u64>,
+    /// Cache hits.
+    pub cache_hits: Option<u64>,
+    /// Passages dropped and why.
+    pub dropped: Vec<String>,
+    /// Hash of what was sent to a model.
+    pub sent: Option<String>,
+    /// Model that answered.
+    pub model: Option<String>,
+}
