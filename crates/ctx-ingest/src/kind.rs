@@ -94,6 +94,12 @@ pub fn kind_of_name(path: &str) -> Option<DocumentKind> {
     })
 }
 
+/// Kind of a file whose name says nothing: a page if it starts like one, else text.
+pub fn kind_of_content(head: &[u8]) -> DocumentKind {
+    let start = &head[..head.len().min(256)].trim_ascii_start().to_ascii_lowercase();
+    if start.starts_with(b"<!doctype html") || start.starts_with(b"<html") { DocumentKind::Html } else { DocumentKind::Text }
+}
+
 /// Extensions whose files are never text. Their files are not opened.
 const BINARY_EXTENSIONS: &[&str] = &[
     "7z", "a", "avi", "avif", "bin", "bmp", "bz2", "class", "db", "dll", "dmg", "doc", "docx", "duckdb", "dylib", "eot",

@@ -32,6 +32,8 @@ pub mod tokens;
 pub mod chunk;
 pub mod fingerprint;
 pub mod document;
+mod segments;
+mod emit;
 pub mod ingest;
 
 pub use chunk::ChunkOptions;

@@ -1,6 +1,21 @@
-//! Cuts decoded text into passages along its structure.
+//! Cuts decoded text into passages along its structure: a scanner per format finds blocks ([`layout`]), one packer joins
+//! and splits them ([`pack`], [`split`]).
+
+#[cfg(feature = "code")]
+pub(crate) mod code;
+pub(crate) mod entities;
+pub(crate) mod html;
+pub(crate) mod json;
+pub(crate) mod layout;
+pub(crate) mod markdown;
+pub(crate) mod pack;
+pub(crate) mod plain;
+pub(crate) mod split;
+pub(crate) mod table;
 
 use crate::error::IngestError;
+use crate::kind::CodeLanguage;
+use layout::Layout;
 
 /// Bounds of a passage in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,5 +43,29 @@ impl ChunkOptions {
             return Err(IngestError::Bounds { target, max, min: MAX_TOKENS_MIN });
         }
         Ok(self)
+    }
+}
+
+/// Code by its syntax tree; the error says why it has to be cut as text.
+pub(crate) fn code_layout(text: &str, language: CodeLanguage, bounds: ChunkOptions) -> Result<Layout, String> {
+    #[cfg(feature = "code")]
+    return code::code(text, language, bounds.target_tokens);
+    #[cfg(not(feature = "code"))]
+    {
+        let _ = (text, bounds);
+        Err(format!("this build has no grammar for {language:?}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_that_cannot_be_kept_are_refused() {
+        assert!(ChunkOptions::default().check().is_ok());
+        for (target_tokens, max_tokens) in [(0, 100), (10, 8), (200, 100), (15, 15)] {
+            assert!(ChunkOptions { target_tokens, max_tokens }.check().is_err());
+        }
     }
 }
