@@ -1,0 +1,105 @@
+//! The store: index, refresh, read passages, keep records. Holds no SQL: it is written with a shared store in mind.
+
+use crate::PluginError;
+use async_trait::async_trait;
+use ctx_types::passage::Locator;
+use ctx_types::{Passage, SourceName, Trace};
+use serde::{Deserialize, Serialize};
+
+/// A file that was not indexed, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedFile {
+    /// Path below the source's root.
+    pub path: String,
+    /// `ignored`, `secret`, `binary`, `symlink loop`, `outside root`, `unreadable`, `not a regular file`, …
+    pub reason: String,
+}
+
+/// What an indexing run did to one source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexReport {
+    /// The source.
+    pub source: String,
+    /// Files added or changed.
+    pub indexed: u64,
+    /// Files unchanged.
+    pub unchanged: u64,
+    /// Files that disappeared.
+    pub removed: u64,
+    /// Passages in the published generation.
+    pub passages: u64,
+    /// Not indexed, with reasons; at most 1,000 are listed, `skipped_total` counts all.
+    pub skipped: Vec<SkippedFile>,
+    /// All skipped files.
+    pub skipped_total: u64,
+    /// Indexed with a remark (lossy decoding, sensitive values found).
+    pub warnings: Vec<String>,
+    /// Published generation.
+    pub generation: u64,
+    /// Fingerprint of it.
+    pub fingerprint: String,
+    /// Whether segments were merged.
+    pub merged: bool,
+}
+
+/// Progress of an indexing run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IndexEvent {
+    /// Files found so far.
+    Found {
+        /// Source.
+        source: SourceName,
+        /// Files.
+        files: u64,
+    },
+    /// Files done, of those that need work.
+    Progress {
+        /// Source.
+        source: SourceName,
+        /// Files done.
+        done: u64,
+        /// Files to do.
+        total: u64,
+    },
+    /// Waiting for another writer.
+    Waiting {
+        /// Who holds the lock, in words.
+        holder: String,
+    },
+}
+
+/// Whether a stored passage still stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// The bytes on disk are the same.
+    Current,
+    /// The file or range changed: it must not be served.
+    Changed,
+    /// The file is gone.
+    Gone,
+}
+
+/// Documents, passages, catalog and records of one place.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Brings sources up to date. `purge` also merges and removes deleted text from disk. A crash leaves the old generation readable.
+    async fn index(&self, sources: &[SourceName], purge: bool, progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Vec<IndexReport>, PluginError>;
+
+    /// Checks freshness as configured and indexes what changed; cheap when nothing did.
+    async fn refresh(&self, sources: &[SourceName], progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Vec<IndexReport>, PluginError>;
+
+    /// A passage of the current generation.
+    async fn passage(&self, source: &SourceName, id: &str) -> Result<Option<Passage>, PluginError>;
+
+    /// Whether a passage about to be cited still stands.
+    async fn recheck(&self, locator: &Locator, fingerprint: &str) -> Result<Freshness, PluginError>;
+
+    /// Traces, newest first, at most `limit`.
+    async fn traces(&self, limit: usize) -> Result<Vec<Trace>, PluginError>;
+
+    /// A named, versioned snapshot (statistics, plan cache); `None` if it was never written.
+    async fn read_blob(&self, name: &str) -> Result<Option<Vec<u8>>, PluginError>;
+
+    /// Replaces it atomically.
+    async fn write_blob(&self, name: &str, bytes: &[u8]) -> Result<(), PluginError>;
+}
