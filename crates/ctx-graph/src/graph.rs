@@ -1,0 +1,96 @@
+//! The graph as a value: versioned, hashed, readable by others.
+
+use crate::{validate, Edge, EdgeKind, GraphError, Node, NodeId, NodeOp};
+use ctx_types::{content_id, ContentId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the persisted graph format.
+pub const GRAPH_SCHEMA_VERSION: u32 = 1;
+
+/// What to do: nodes and the edges between them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecutionGraph {
+    /// [`GRAPH_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The plan it executes.
+    pub plan: ContentId,
+    /// Steps, in pipeline order.
+    pub nodes: Vec<Node>,
+    /// What follows what.
+    pub edges: Vec<Edge>,
+}
+
+impl ExecutionGraph {
+    /// A graph of this version. It is not validated yet.
+    pub fn new(plan: ContentId, nodes: Vec<Node>, edges: Vec<Edge>) -> ExecutionGraph {
+        ExecutionGraph { schema_version: GRAPH_SCHEMA_VERSION, plan, nodes, edges }
+    }
+
+    /// Whether it can be executed as it stands.
+    pub fn validate(&self) -> Result<(), GraphError> {
+        validate::validate(self)
+    }
+
+    /// Content id over nodes, edges, estimates and the plan's id.
+    pub fn hash(&self) -> Result<ContentId, GraphError> {
+        content_id("graph", self).map_err(|e| GraphError::Hash { cause: e.to_string() })
+    }
+
+    /// The node of that name.
+    pub fn node(&self, id: &NodeId) -> Option<&Node> {
+        self.nodes.iter().find(|n| n.id == *id)
+    }
+
+    /// Edges into a node.
+    pub fn incoming<'a>(&'a self, id: &'a NodeId) -> impl Iterator<Item = &'a Edge> {
+        self.edges.iter().filter(move |e| e.to == *id)
+    }
+
+    /// Edges out of a node.
+    pub fn outgoing<'a>(&'a self, id: &'a NodeId) -> impl Iterator<Item = &'a Edge> {
+        self.edges.iter().filter(move |e| e.from == *id)
+    }
+
+    /// Whether the edge starts a loop's body again. Such edges are not waited for and do not count as cycles.
+    pub fn is_back_edge(&self, edge: &Edge) -> bool {
+        matches!(self.node(&edge.from).map(|n| &n.op), Some(NodeOp::Loop { body, .. }) if *body == edge.to)
+    }
+
+    /// The node that answers when nothing fails.
+    pub fn answer(&self) -> Option<&Node> {
+        self.nodes.iter().find(|n| matches!(n.op, NodeOp::Answer { .. }))
+    }
+
+    /// What the loop at `id` runs again: every node on a way from its body to it, the loop itself excluded, in graph order.
+    /// The executor forgets how these ended before it starts the body again. Empty if `id` is not a loop.
+    pub fn loop_body(&self, id: &NodeId) -> Vec<NodeId> {
+        let Some(NodeOp::Loop { body, .. }) = self.node(id).map(|n| &n.op) else { return Vec::new() };
+        let after = self.closure(body, |edge| (&edge.from, &edge.to));
+        let before = self.closure(id, |edge| (&edge.to, &edge.from));
+        let inside = |n: &NodeId| n != id && after.contains(&n) && before.contains(&n);
+        self.nodes.iter().map(|n| n.id.clone()).filter(inside).collect()
+    }
+
+    /// Nodes whose result a node works on: sources of its `then`, `parallel` and `on_success` edges, in edge order.
+    pub fn inputs<'a>(&'a self, id: &'a NodeId) -> impl Iterator<Item = &'a NodeId> {
+        let carries = |e: &&Edge| matches!(e.kind, EdgeKind::Then | EdgeKind::Parallel | EdgeKind::OnSuccess);
+        self.incoming(id).filter(carries).filter(|e| !self.is_back_edge(e)).map(|e| &e.from)
+    }
+
+    fn closure<'a>(&'a self, start: &'a NodeId, step: impl Fn(&'a Edge) -> (&'a NodeId, &'a NodeId)) -> Vec<&'a NodeId> {
+        let mut seen = vec![start];
+        let mut next = 0;
+        while next < seen.len() {
+            let here = seen[next];
+            next += 1;
+            for edge in self.edges.iter().filter(|e| !self.is_back_edge(e)) {
+                let (from, to) = step(edge);
+                if from == here && !seen.contains(&to) {
+                    seen.push(to);
+                }
+            }
+        }
+        seen
+    }
+}
