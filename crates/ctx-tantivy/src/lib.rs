@@ -6,21 +6,47 @@
 //!
 //! Not here: chunking, storage of text (a segment holds ordinals only), vectors, fusion.
 //!
-//! ```text
-//! let mut writer = SegmentWriter::create(&dir)?;                  // or create_with(&dir, WriterOptions { memory_bytes })
-//! writer.add(ordinal: u32, title: &str, text: &str, language: &str)?;   // ordinals ascending; language "en", "rus", "" …
-//! let sealed: SealedSegment = writer.seal()?;                     // { documents, tokens, languages: BTreeMap<String, u32>, terms, identifiers, bytes }
-//!
-//! let reader = Arc::new(SegmentReader::open(&dir)?);
-//! reader.for_each_term(|term: &str, document_frequency: u32| …)?;        // sorted by bytes; the probe's term dictionary
-//! reader.for_each_identifier(|normal: &str, document_frequency: u32| …)?;
-//!
-//! let searcher = MultiSearcher::new(vec![reader]);                // .with_statistics_over(all_permitted_readers)
-//! let found: Found = searcher.search("plain user text", 10, &|segment: usize, ordinal: u32| deleted)?;
-//! let found: Found = searcher.search_identifiers("What is SKU-73105?", 10, &|_, _| false)?;
-//! // Found { hits: Vec<TextHit { segment, ordinal, score, matches }>, query: QuerySummary }
-//!
-//! analyze::Analyzer::new().tokens("text", Language::English, |token: &str| …);   // the same terms as indexing
-//! analyze::query_words("text", &languages) -> Vec<QueryWord { forms: Vec<String> }>;
-//! language::detect("text") -> Language;
 //! ```
+//! use std::sync::Arc;
+//! use ctx_tantivy::{MultiSearcher, SegmentReader, SegmentWriter};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let mut writer = SegmentWriter::create(folder.path())?;
+//! writer.add(0, "Hinges", "SKU-73104: a steel hinge", "en")?;
+//! writer.add(1, "Hinges", "SKU-73105: a brass hinge", "en")?;
+//! let sealed = writer.seal()?;
+//! assert_eq!(sealed.documents, 2);
+//!
+//! let searcher = MultiSearcher::new(vec![Arc::new(SegmentReader::open(folder.path())?)]);
+//! let nothing_deleted = |_segment: usize, _ordinal: u32| false;
+//! let found = searcher.search("brass hinges", 10, &nothing_deleted)?;
+//! assert_eq!(found.hits[0].ordinal, 1);
+//! let found = searcher.search_identifiers("what is sku 73104?", 10, &nothing_deleted)?;
+//! assert_eq!((found.hits.len(), found.hits[0].ordinal), (1, 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Reading order: [`language`] → [`analyze`] → [`query`] → [`SegmentWriter`] → [`SegmentReader`] → [`MultiSearcher`].
+
+pub mod analyze;
+mod directory;
+mod error;
+pub mod language;
+pub mod query;
+mod reader;
+mod schema;
+mod search;
+mod tokenizer;
+mod top_k;
+mod writer;
+
+pub use analyze::{ANALYSIS_VERSION, Analyzer};
+pub use error::TextIndexError;
+pub use language::Language;
+pub use reader::SegmentReader;
+pub use search::{
+    Deleted, Found, MultiSearcher, PREFIX_TERMS_MAX, QUERY_IDENTIFIERS_MAX, QuerySummary, WordSummary,
+};
+pub use tokenizer::body_tokenizer;
+pub use top_k::TextHit;
+pub use writer::{SealedSegment, SegmentWriter, WriterOptions};

@@ -1,0 +1,549 @@
+//! Finds identifiers in text: names that must match exactly or not at all.
+//!
+//! Used on documents (what is indexed) and on goals (what is looked up), with one normal form for both. One pass, no
+//! regular expression, bounded work per character. Not an entity recogniser: times, quantities and people live elsewhere.
+//!
+//! ```
+//! use ctx_intent::identifiers::{IdentifierKind, identifiers};
+//!
+//! let found = identifiers("Does v1.2.3 fix CVE-2024-1234?");
+//! assert_eq!(found[0].kind, IdentifierKind::Version);
+//! assert_eq!(found[1].normal, "cve-2024-1234");
+//! ```
+
+use std::ops::Range;
+
+/// Longer runs of name characters are encoded data, not names.
+pub const IDENTIFIER_BYTES_MAX: usize = 256;
+
+/// What an identifier looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IdentifierKind {
+    /// `CVE-2024-1234`.
+    Cve,
+    /// `123e4567-e89b-12d3-a456-426614174000`.
+    Uuid,
+    /// `0xDEADBEEF`, a commit hash, a digest.
+    Hex,
+    /// `v1.2.3`, `1.2.3-rc.1`, `v3.14`.
+    Version,
+    /// `10.251.43.21`, with or without a port.
+    Address,
+    /// `E0502`, `ORA-00942`, `ERR_CONN_RESET`, `HTTP 500`.
+    ErrorCode,
+    /// `ORD-204417`, `SKU-73105`, `rs429358`: letters and digits that name a thing.
+    Code,
+    /// `crates/ctx-types/src/lib.rs`, `/etc/hosts`; its last component is found as well.
+    Path,
+    /// `https://kb.example.org/cables`.
+    Url,
+    /// `core.util`, `std::collections::BTreeMap`, `lib.rs`.
+    Dotted,
+    /// `snake_case`, `MAX_SIZE`.
+    Snake,
+    /// `camelCase`, `BTreeMap`: a guess, names of products and chemicals look alike.
+    Camel,
+}
+
+impl IdentifierKind {
+    /// Whether the shape alone says that the text names one thing. Camel case and dotted names also occur in prose.
+    pub fn is_certain(self) -> bool {
+        !matches!(self, IdentifierKind::Camel | IdentifierKind::Dotted)
+    }
+
+    /// The name used in explanations and traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            IdentifierKind::Cve => "cve",
+            IdentifierKind::Uuid => "uuid",
+            IdentifierKind::Hex => "hex",
+            IdentifierKind::Version => "version",
+            IdentifierKind::Address => "address",
+            IdentifierKind::ErrorCode => "error_code",
+            IdentifierKind::Code => "code",
+            IdentifierKind::Path => "path",
+            IdentifierKind::Url => "url",
+            IdentifierKind::Dotted => "dotted_name",
+            IdentifierKind::Snake => "snake_case",
+            IdentifierKind::Camel => "camel_case",
+        }
+    }
+}
+
+/// An identifier found in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identifier<'a> {
+    /// As written.
+    pub text: &'a str,
+    /// Lower case; `_`, blanks and typographic hyphens as `-`; `::` as `.`; versions without their `v`.
+    pub normal: String,
+    /// Where it stands, in bytes.
+    pub range: Range<usize>,
+    /// Its shape.
+    pub kind: IdentifierKind,
+}
+
+/// The identifiers of a document, in order of their start.
+pub fn identifiers(text: &str) -> Vec<Identifier<'_>> {
+    let mut found = Vec::new();
+    for_each_identifier(text, |identifier| found.push(identifier));
+    found
+}
+
+/// The identifiers of a question: those of [`identifiers`], and pairs such as `sku 73105` that people type in lower case.
+/// A pair that names nothing matches nothing, so guessing costs one lookup.
+pub fn query_identifiers(text: &str) -> Vec<Identifier<'_>> {
+    let mut found = Vec::new();
+    scan(text, Pairing::AnyWord, &mut |identifier| found.push(identifier));
+    found
+}
+
+/// As [`identifiers`], without collecting them.
+pub fn for_each_identifier<'a>(text: &'a str, mut each: impl FnMut(Identifier<'a>)) {
+    scan(text, Pairing::Capitals, &mut each);
+}
+
+/// Which words may pair with a number behind a blank (`SKU 73105`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pairing {
+    Capitals,
+    AnyWord,
+}
+
+fn scan<'a>(text: &'a str, pairing: Pairing, each: &mut dyn FnMut(Identifier<'a>)) {
+    let mut previous: Option<Range<usize>> = None;
+    let mut at = 0;
+    while let Some(run) = next_run(text, at) {
+        at = run.end;
+        if let Some(word) = previous.filter(|word| pairs(text, word, &run, pairing)) {
+            let range = word.start..run.end;
+            let kind = if text[word].eq_ignore_ascii_case("http") { IdentifierKind::ErrorCode } else { IdentifierKind::Code };
+            each(found(text, range, kind));
+        }
+        classify_run(text, run.clone(), each);
+        previous = Some(run);
+    }
+}
+
+/// The next stretch of name characters: letters, digits, `_`, and connectors between them. Plain words are runs too: one
+/// may pair with the number behind it.
+fn next_run(text: &str, from: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut start = from;
+    while start < bytes.len() && !opens(bytes, start) {
+        start += 1;
+    }
+    if start == bytes.len() {
+        return None;
+    }
+    let mut end = start;
+    let mut last = start;
+    while end < bytes.len() {
+        let step = connector_or_name(bytes, end);
+        match step {
+            Step::Name => {
+                end += 1;
+                last = end;
+            }
+            Step::Connector(width) => end += width,
+            Step::Stop => break,
+        }
+    }
+    Some(start..last.max(start + 1))
+}
+
+enum Step {
+    Name,
+    Connector(usize),
+    Stop,
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// A run opens at a name character, or at the slash or dot of an absolute or relative path.
+fn opens(bytes: &[u8], at: usize) -> bool {
+    let next = |offset: usize| bytes.get(at + offset).copied().unwrap_or(b' ');
+    match bytes[at] {
+        byte if is_name(byte) => true,
+        b'/' => is_name(next(1)),
+        b'.' => next(1) == b'/' || next(1) == b'.' && next(2) == b'/',
+        _ => false,
+    }
+}
+
+fn connector_or_name(bytes: &[u8], at: usize) -> Step {
+    match bytes[at] {
+        byte if is_name(byte) => Step::Name,
+        b'-' | b'.' | b'/' | b':' | b'\\' | b'~' | b'+' => Step::Connector(1),
+        0xE2 if hyphen(bytes, at) => Step::Connector(3),
+        _ => Step::Stop,
+    }
+}
+
+/// Hyphen, non-breaking hyphen, figure dash, en dash (U+2010 to U+2013), minus (U+2212).
+fn hyphen(bytes: &[u8], at: usize) -> bool {
+    matches!(bytes.get(at + 1..at + 3), Some([0x80, 0x90..=0x93] | [0x88, 0x92]))
+}
+
+fn pairs(text: &str, word: &Range<usize>, run: &Range<usize>, pairing: Pairing) -> bool {
+    if !text.as_bytes()[run.start].is_ascii_digit() {
+        return false;
+    }
+    let (letters, digits) = (&text[word.clone()], &text[run.clone()]);
+    let blank = run.start == word.end + 1 && text.as_bytes()[word.end] == b' ';
+    let long_enough = digits.len() >= 3 && (2..=12).contains(&letters.len());
+    let shaped = match pairing {
+        Pairing::Capitals => letters.bytes().all(|byte| byte.is_ascii_uppercase()),
+        Pairing::AnyWord => letters.bytes().all(|byte| byte.is_ascii_alphabetic()),
+    };
+    blank && long_enough && shaped && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn classify_run<'a>(text: &'a str, run: Range<usize>, each: &mut dyn FnMut(Identifier<'a>)) {
+    let whole = without_line_number(&text[run.clone()]);
+    if whole.len() < 4 || whole.len() > IDENTIFIER_BYTES_MAX || is_plain_word(whole.as_bytes()) {
+        return;
+    }
+    let run = run.start..run.start + whole.len();
+    if let Some(kind) = path_kind(whole) {
+        each(found(text, run.clone(), kind));
+        if let Some(last) = whole.rfind(['/', '\\']).filter(|_| kind == IdentifierKind::Path) {
+            classify_name(text, run.start + last + 1..run.end, each);
+        }
+        return;
+    }
+    for part in split(whole, run.start) {
+        classify_name(text, part, each);
+    }
+}
+
+/// `src/lib.rs:42:7` names `src/lib.rs`.
+fn without_line_number(whole: &str) -> &str {
+    let mut name = whole;
+    while let Some((rest, number)) = name.rsplit_once(':') {
+        if number.is_empty() || rest.ends_with([':', '/']) || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            break;
+        }
+        name = rest;
+    }
+    name
+}
+
+/// Lower-case words, capitalised words, numbers: most of any text, settled without looking further.
+fn is_plain_word(bytes: &[u8]) -> bool {
+    bytes[1..].iter().all(u8::is_ascii_lowercase) && bytes[0].is_ascii_alphabetic() || bytes.iter().all(u8::is_ascii_digit)
+}
+
+fn path_kind(whole: &str) -> Option<IdentifierKind> {
+    if whole.contains("://") {
+        return Some(IdentifierKind::Url);
+    }
+    let separators = whole.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
+    if separators == 0 {
+        return None;
+    }
+    let last = whole.rsplit(['/', '\\']).next().unwrap_or_default();
+    let rooted = whole.starts_with(['/', '.', '~']) || whole.as_bytes().get(1..3) == Some(b":\\");
+    let named = last.rsplit_once('.').is_some_and(|(stem, extension)| is_extension(extension) && !stem.is_empty());
+    let spelled = whole.bytes().any(|byte| byte.is_ascii_alphabetic());
+    (spelled && (rooted || named || separators >= 2)).then_some(IdentifierKind::Path)
+}
+
+fn is_extension(text: &str) -> bool {
+    (1..=5).contains(&text.len()) && text.as_bytes()[0].is_ascii_alphabetic() && text.bytes().all(|b| b.is_ascii_alphanumeric())
+}
+
+/// Parts between slashes, single colons, backslashes, tildes and pluses; `::` holds names together.
+fn split(whole: &str, offset: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let bytes = whole.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        if at >= bytes.len() {
+            return None;
+        }
+        let start = at;
+        while at < bytes.len() && !is_cut(bytes, at) {
+            at += if bytes[at..].starts_with(b"::") { 2 } else { 1 };
+        }
+        let part = start..at.min(bytes.len());
+        at += 1;
+        Some(offset + part.start..offset + part.end)
+    })
+}
+
+fn is_cut(bytes: &[u8], at: usize) -> bool {
+    match bytes[at] {
+        b'/' | b'\\' | b'~' => true,
+        b'+' => !bytes[..at].iter().any(u8::is_ascii_digit),
+        b':' => bytes.get(at + 1) != Some(&b':'),
+        _ => false,
+    }
+}
+
+fn classify_name<'a>(text: &'a str, range: Range<usize>, each: &mut dyn FnMut(Identifier<'a>)) {
+    let raw = &text[range.clone()];
+    let trimmed = raw.trim_matches(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    let start = range.start + (trimmed.as_ptr() as usize - raw.as_ptr() as usize);
+    if trimmed.len() < 3 {
+        return;
+    }
+    if let Some(kind) = name_kind(trimmed) {
+        each(found(text, start..start + trimmed.len(), kind));
+    }
+}
+
+fn name_kind(name: &str) -> Option<IdentifierKind> {
+    let bytes = name.as_bytes();
+    let letters = bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    if letters + digits == bytes.len() {
+        return solid_kind(bytes, letters, digits);
+    }
+    if is_uuid(bytes) {
+        return Some(IdentifierKind::Uuid);
+    }
+    if is_address(name) {
+        return Some(IdentifierKind::Address);
+    }
+    if is_version(name) {
+        return Some(IdentifierKind::Version);
+    }
+    if letters == 0 {
+        return None;
+    }
+    if bytes.contains(&b'_') {
+        let error = ["err_", "error_", "e_"].iter().any(|prefix| starts_with(name, prefix));
+        return Some(if error && letters >= 4 { IdentifierKind::ErrorCode } else { IdentifierKind::Snake });
+    }
+    if name.contains("::") || bytes.contains(&b'.') {
+        return is_dotted(name).then_some(IdentifierKind::Dotted);
+    }
+    hyphenated_kind(name)
+}
+
+/// Letters and digits only.
+fn solid_kind(bytes: &[u8], letters: usize, digits: usize) -> Option<IdentifierKind> {
+    let hex = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_hexdigit);
+    if bytes.len() > 2 && bytes[0] == b'0' && matches!(bytes[1], b'x' | b'X') && hex(&bytes[2..]) {
+        return Some(IdentifierKind::Hex);
+    }
+    if digits > 0 && letters > 0 {
+        if bytes.len() >= 7 && hex(bytes) {
+            return Some(IdentifierKind::Hex);
+        }
+        let leading = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let one_number = leading + digits == bytes.len();
+        return match (one_number, leading, digits) {
+            (true, 1..=4, 3..) if bytes[..leading].iter().all(u8::is_ascii_uppercase) => Some(IdentifierKind::ErrorCode),
+            (true, 1..=4, 3..) => Some(IdentifierKind::Code),
+            (false, _, 3..) if bytes.len() >= 5 && leading > 0 => Some(IdentifierKind::Code),
+            _ => None,
+        };
+    }
+    (digits == 0 && is_camel(bytes)).then_some(IdentifierKind::Camel)
+}
+
+fn is_camel(bytes: &[u8]) -> bool {
+    if bytes.len() < 6 {
+        return false;
+    }
+    let lower = bytes.iter().filter(|byte| byte.is_ascii_lowercase()).count();
+    // From the second letter on: `iPhone` and `mRNA` are words.
+    let rises = bytes[1..].windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    lower >= 3 && rises
+}
+
+fn is_uuid(bytes: &[u8]) -> bool {
+    bytes.len() == 36
+        && bytes.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+fn is_address(name: &str) -> bool {
+    name.split('.').count() == 4 && name.split('.').all(|part| part.parse::<u8>().is_ok())
+}
+
+/// Two dots, or a `v` and one; a suffix behind `-` or `+` may hold anything.
+fn is_version(name: &str) -> bool {
+    let (number, marked) = match name.strip_prefix(['v', 'V']) {
+        Some(rest) => (rest, true),
+        None => (name, false),
+    };
+    let core = number.split(['-', '+']).next().unwrap_or_default();
+    let parts = core.split('.').count();
+    let numeric = core.split('.').all(|part| !part.is_empty() && part.len() <= 6 && part.bytes().all(|b| b.is_ascii_digit()));
+    numeric && parts <= 5 && (parts >= 3 || marked && parts == 2)
+}
+
+/// Every part begins like a name, and one is longer than an abbreviation's (`e.g`, `U.S`).
+fn is_dotted(name: &str) -> bool {
+    let mut parts = name.split(['.', ':']).filter(|part| !part.is_empty());
+    let first_is_name = parts.next().is_some_and(|part| begins_name(part) && !part.contains('-'));
+    first_is_name && !name.contains("..") && parts.all(|part| part.bytes().all(|byte| is_name(byte) || byte == b'-')) && has_long_part(name)
+}
+
+fn has_long_part(name: &str) -> bool {
+    name.split(['.', ':']).any(|part| part.len() >= 3)
+}
+
+fn begins_name(part: &str) -> bool {
+    part.as_bytes().first().is_some_and(|byte| byte.is_ascii_alphabetic())
+}
+
+/// Letters, hyphen, something with a digit.
+fn hyphenated_kind(name: &str) -> Option<IdentifierKind> {
+    let parts: Vec<&str> = name.split(is_hyphen).collect();
+    let tail_has_digit = parts[1..].iter().any(|part| part.bytes().any(|byte| byte.is_ascii_digit()));
+    if parts.len() < 2 || !begins_name(parts[0]) || !tail_has_digit {
+        return None;
+    }
+    let numeric = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if parts[0].eq_ignore_ascii_case("cve") && parts.len() == 3 && numeric(parts[1]) && numeric(parts[2]) {
+        return Some(IdentifierKind::Cve);
+    }
+    let vendor = ["ora", "err", "error", "sqlstate", "http"].iter().any(|prefix| parts[0].eq_ignore_ascii_case(prefix));
+    Some(if vendor && numeric(parts[1]) { IdentifierKind::ErrorCode } else { IdentifierKind::Code })
+}
+
+fn is_hyphen(character: char) -> bool {
+    matches!(character, '-' | '\u{2010}'..='\u{2013}' | '\u{2212}')
+}
+
+fn starts_with(name: &str, prefix: &str) -> bool {
+    name.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
+}
+
+fn found(text: &str, range: Range<usize>, kind: IdentifierKind) -> Identifier<'_> {
+    let text = &text[range.clone()];
+    Identifier { text, normal: normal_form(text, kind), range, kind }
+}
+
+fn normal_form(text: &str, kind: IdentifierKind) -> String {
+    let written = match kind {
+        IdentifierKind::Version => text.trim_start_matches(['v', 'V']),
+        IdentifierKind::Url => text.split_once("://").map_or(text, |(_, rest)| rest),
+        IdentifierKind::Path => text.trim_start_matches("./"),
+        _ => text,
+    };
+    let mut normal = String::with_capacity(written.len());
+    let mut characters = written.chars().peekable();
+    while let Some(character) = characters.next() {
+        let next = match character {
+            '_' | ' ' => '-',
+            '\\' => '/',
+            ':' if characters.next_if_eq(&':').is_some() => '.',
+            character if is_hyphen(character) => '-',
+            character => character.to_ascii_lowercase(),
+        };
+        if next != '-' || !normal.ends_with('-') {
+            normal.push(next);
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normals(text: &str) -> Vec<String> {
+        identifiers(text).into_iter().map(|identifier| identifier.normal).collect()
+    }
+
+    fn kind(text: &str) -> Option<IdentifierKind> {
+        identifiers(text).first().map(|identifier| identifier.kind)
+    }
+
+    #[test]
+    fn each_shape_is_recognised() {
+        let cases = [
+            ("CVE-2024-1234", IdentifierKind::Cve),
+            ("123e4567-e89b-12d3-a456-426614174000", IdentifierKind::Uuid),
+            ("0xDEADBEEF", IdentifierKind::Hex),
+            ("a685d14cf512", IdentifierKind::Hex),
+            ("v1.2.3", IdentifierKind::Version),
+            ("1.2.3-rc.1", IdentifierKind::Version),
+            ("v3.14", IdentifierKind::Version),
+            ("10.251.43.21", IdentifierKind::Address),
+            ("E0502", IdentifierKind::ErrorCode),
+            ("ORA-00942", IdentifierKind::ErrorCode),
+            ("ERR_CONN_RESET", IdentifierKind::ErrorCode),
+            ("HTTP 500", IdentifierKind::ErrorCode),
+            ("ORD-204417", IdentifierKind::Code),
+            ("rs429358", IdentifierKind::Code),
+            ("crates/ctx-types/src/lib.rs", IdentifierKind::Path),
+            ("/etc/hosts", IdentifierKind::Path),
+            ("https://kb.example.org/cables", IdentifierKind::Url),
+            ("core.util", IdentifierKind::Dotted),
+            ("std::collections::BTreeMap", IdentifierKind::Dotted),
+            ("snake_case", IdentifierKind::Snake),
+            ("MAX_SIZE", IdentifierKind::Snake),
+            ("camelCase", IdentifierKind::Camel),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(kind(text), Some(expected), "{text}");
+            assert_eq!(identifiers(text)[0].text, text);
+        }
+    }
+
+    #[test]
+    fn prose_holds_no_identifiers() {
+        for text in [
+            "The planner decides, e.g. within 12.5 ms, which well-known sources and/or files to read.",
+            "In 2024 the U.S. spent 50% more; see page 123: note",
+            "mRNA, DNA and iPhone",
+            "用存储 正式版本 🚀",
+            "0-dimensional biomaterials, 1-1% of patients",
+            "... --- /// ___ ::: <<< ''",
+        ] {
+            assert_eq!(normals(text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_one_identifier_share_a_normal_form() {
+        assert_eq!(normals("SKU-73105: brass hinge"), ["sku-73105"]);
+        assert_eq!(normals("SKU 73105 material"), ["sku-73105"]);
+        assert_eq!(normals("SKU\u{2011}73105"), ["sku-73105"]);
+        assert_eq!(normals("用SKU_73105存储"), ["sku-73105"]);
+        assert_eq!(normals("std::vec"), ["std.vec"]);
+        assert_eq!(normals("V1.2.3 and 1.2.3."), ["1.2.3", "1.2.3"]);
+        assert_eq!(normals("(src/lib.rs:42)"), ["src/lib.rs", "lib.rs"]);
+    }
+
+    #[test]
+    fn a_question_may_spell_a_code_as_two_lower_case_words() {
+        let found: Vec<String> = query_identifiers("what is sku 73105?").into_iter().map(|found| found.normal).collect();
+        assert_eq!(found, ["sku-73105"]);
+        assert_eq!(normals("what is sku 73105?"), [""; 0]);
+    }
+
+    #[test]
+    fn ranges_point_at_the_text() {
+        let text = "see `core.util`, „ORD-204417“ und «E0502».";
+        for identifier in identifiers(text) {
+            assert_eq!(&text[identifier.range.clone()], identifier.text);
+        }
+        assert_eq!(normals(text), ["core.util", "ord-204417", "e0502"]);
+    }
+
+    #[test]
+    fn encoded_data_is_not_a_name() {
+        assert_eq!(normals(&"Ab9/".repeat(20_000)), [""; 0]);
+        assert_eq!(normals(&"a.".repeat(20_000)), [""; 0]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_survived(text in "\\PC*|[a-zA-Z0-9_./:~+\\\\ -]{0,80}|[‐–−a0. ]{0,40}") {
+            for identifier in query_identifiers(&text) {
+                proptest::prop_assert_eq!(&text[identifier.range.clone()], identifier.text);
+                proptest::prop_assert!(!identifier.normal.is_empty());
+            }
+        }
+    }
+}
