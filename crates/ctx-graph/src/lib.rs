@@ -4,6 +4,8 @@
 //! elsewhere, [`ExecutionGraph::hash`] names it, [`readiness`] says what may start given what has ended. Executor and
 //! simulator walk the graph with that one function, so they cannot disagree about what an edge means.
 //!
+//! [`latency`] holds the rule by which latencies add up along a path and at a join.
+//!
 //! Not here: order, concurrency, retries' waiting times, deadlines (`ctx-scheduler`), running anything (`ctx-runtime`).
 //!
 //! ```text
@@ -44,6 +46,7 @@ mod topology;
 mod validate;
 mod walk;
 mod lower;
+pub mod latency;
 
 pub use edge::{Condition, Edge, EdgeKind, CONDITION_DEPTH_MAX};
 pub use error::GraphError;
@@ -52,4 +55,4 @@ pub use lower::{lower, lower_with, LoweringParameters};
 pub use node::{FailurePolicy, LegFusion, LegPath, LegWeight, Node, NodeId, NodeOp, Resource};
 pub use topology::Topology;
 pub use validate::{ATTEMPTS_MAX, EDGES_MAX, LOOP_ITERATIONS_MAX, NODES_MAX};
-pub use walk::{edge_fires, readiness, Facts, NodeEnd, Readiness};
+pub use walk::{fires, readiness, Facts, Join, NodeEnd, Readiness};

@@ -1,6 +1,6 @@
 //! The graph by index: positions, neighbours without loop-back edges, topological order. Built once, then cheap to ask.
 
-use crate::{Edge, EdgeKind, ExecutionGraph, GraphError, NodeId};
+use crate::{Edge, EdgeKind, ExecutionGraph, GraphError, NodeId, NodeOp};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Indices are positions in [`ExecutionGraph::nodes`] and [`ExecutionGraph::edges`].
 #[derive(Clone, Debug)]
 pub struct Topology {
+    position: BTreeMap<NodeId, usize>,
     order: Vec<usize>,
     incoming: Vec<Vec<usize>>,
     outgoing: Vec<Vec<usize>>,
@@ -20,14 +21,15 @@ impl Topology {
     pub fn of(graph: &ExecutionGraph) -> Result<Topology, GraphError> {
         let position = positions(graph)?;
         let ends = graph.edges.iter().map(|e| resolve(e, &position)).collect::<Result<Vec<_>, _>>()?;
-        let back: Vec<bool> = graph.edges.iter().map(|e| graph.is_back_edge(e)).collect();
+        let starts_body = |from: usize, to: &NodeId| matches!(&graph.nodes[from].op, NodeOp::Loop { body, .. } if body == to);
+        let back: Vec<bool> = ends.iter().zip(&graph.edges).map(|((from, _), e)| starts_body(*from, &e.to)).collect();
         let mut incoming = vec![Vec::new(); graph.nodes.len()];
         let mut outgoing = vec![Vec::new(); graph.nodes.len()];
         for (i, (from, to)) in ends.iter().enumerate().filter(|(i, _)| !back[*i]) {
             incoming[*to].push(i);
             outgoing[*from].push(i);
         }
-        let mut topology = Topology { order: Vec::new(), incoming, outgoing, ends, back };
+        let mut topology = Topology { position, order: Vec::new(), incoming, outgoing, ends, back };
         topology.order = topology.sorted().ok_or_else(|| topology.name_cycle(graph))?;
         Ok(topology)
     }
@@ -35,6 +37,11 @@ impl Topology {
     /// Nodes so that every one comes after all its predecessors; among equals the earlier in the graph first.
     pub fn order(&self) -> &[usize] {
         &self.order
+    }
+
+    /// Position of the node of that name.
+    pub fn index_of(&self, id: &NodeId) -> Option<usize> {
+        self.position.get(id).copied()
     }
 
     /// Edges into a node, loop-back edges excluded.
@@ -124,17 +131,17 @@ impl Topology {
     }
 }
 
-fn positions(graph: &ExecutionGraph) -> Result<BTreeMap<&NodeId, usize>, GraphError> {
+fn positions(graph: &ExecutionGraph) -> Result<BTreeMap<NodeId, usize>, GraphError> {
     let mut position = BTreeMap::new();
     for (i, node) in graph.nodes.iter().enumerate() {
-        if position.insert(&node.id, i).is_some() {
+        if position.insert(node.id.clone(), i).is_some() {
             return Err(GraphError::DuplicateNode { id: node.id.clone() });
         }
     }
     Ok(position)
 }
 
-fn resolve(edge: &Edge, position: &BTreeMap<&NodeId, usize>) -> Result<(usize, usize), GraphError> {
+fn resolve(edge: &Edge, position: &BTreeMap<NodeId, usize>) -> Result<(usize, usize), GraphError> {
     let find = |id: &NodeId| {
         let at = || format!("the edge {} → {}", edge.from, edge.to);
         position.get(id).copied().ok_or_else(|| GraphError::Dangling { at: at(), missing: id.clone() })

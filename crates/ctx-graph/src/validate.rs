@@ -109,7 +109,7 @@ impl Rules<'_> {
 
     fn index_of(&self, id: &NodeId) -> Result<usize, GraphError> {
         let missing = || GraphError::Dangling { at: self.node.id.to_string(), missing: id.clone() };
-        self.graph.nodes.iter().position(|n| n.id == *id).ok_or_else(missing)
+        self.topology.index_of(id).ok_or_else(missing)
     }
 
     fn fuse_legs(&self, method: &LegFusion, exact: Option<&NodeId>) -> Result<(), GraphError> {
@@ -166,7 +166,7 @@ fn conditions_speak_of_the_past(graph: &ExecutionGraph, topology: &Topology) -> 
         }
         let past = topology.ancestors(from);
         for named in condition.nodes() {
-            match graph.nodes.iter().position(|n| n.id == *named) {
+            match topology.index_of(named) {
                 None => return Err(GraphError::Dangling { at: format!("the edge {} → {}", edge.from, edge.to), missing: named.clone() }),
                 Some(p) if !past.contains(&p) => return Err(problem(source, format!("decides by {named}, which has not ended then"))),
                 Some(_) => {}

@@ -1,6 +1,6 @@
 //! What may start, given what has ended: the one reading of edges that executor and simulator share.
 
-use crate::{Condition, Edge, EdgeKind, ExecutionGraph, FailurePolicy, Node, NodeId};
+use crate::{Condition, EdgeKind, ExecutionGraph, FailurePolicy, NodeId};
 use ctx_types::Ppm;
 use std::collections::BTreeMap;
 
@@ -40,32 +40,31 @@ pub enum Readiness {
 }
 
 impl Condition {
-    /// Whether it holds.
-    pub fn holds(&self, facts: &Facts) -> bool {
+    /// Whether it holds, given the evidence and how nodes ended.
+    pub fn holds(&self, evidence: Option<Ppm>, end_of: &dyn Fn(&NodeId) -> Option<NodeEnd>) -> bool {
         match self {
-            Condition::EvidenceBelow(bound) => facts.evidence.is_none_or(|p| p < *bound),
-            Condition::Failed(node) => facts.ends.get(node) == Some(&NodeEnd::Broken),
-            Condition::VerdictPassed(node) => facts.ends.get(node) == Some(&NodeEnd::Passed),
-            Condition::And(parts) => parts.iter().all(|p| p.holds(facts)),
-            Condition::Or(parts) => parts.iter().any(|p| p.holds(facts)),
-            Condition::Not(inner) => !inner.holds(facts),
+            Condition::EvidenceBelow(bound) => evidence.is_none_or(|p| p < *bound),
+            Condition::Failed(node) => end_of(node) == Some(NodeEnd::Broken),
+            Condition::VerdictPassed(node) => end_of(node) == Some(NodeEnd::Passed),
+            Condition::And(parts) => parts.iter().all(|p| p.holds(evidence, end_of)),
+            Condition::Or(parts) => parts.iter().any(|p| p.holds(evidence, end_of)),
+            Condition::Not(inner) => !inner.holds(evidence, end_of),
         }
     }
 }
 
-/// Whether an edge fires; `None` while its source has not ended. `source` is the node at its tail.
-pub fn edge_fires(edge: &Edge, source: &Node, facts: &Facts) -> Option<bool> {
-    let end = *facts.ends.get(&edge.from)?;
-    Some(match &edge.kind {
+/// Whether an edge fires whose source, a node with policy `on_error`, ended as `end`. `holds` evaluates a condition.
+pub fn fires(kind: &EdgeKind, end: NodeEnd, on_error: FailurePolicy, holds: impl FnOnce(&Condition) -> bool) -> bool {
+    match kind {
         EdgeKind::Then | EdgeKind::Parallel => matches!(end, NodeEnd::Passed | NodeEnd::Rejected),
         EdgeKind::OnSuccess => end == NodeEnd::Passed,
-        EdgeKind::OnFailure => end == NodeEnd::Rejected || (end == NodeEnd::Broken && source.on_error == FailurePolicy::Route),
-        EdgeKind::When(condition) => end != NodeEnd::Skipped && condition.holds(facts),
-    })
+        EdgeKind::OnFailure => end == NodeEnd::Rejected || (end == NodeEnd::Broken && on_error == FailurePolicy::Route),
+        EdgeKind::When(condition) => end != NodeEnd::Skipped && holds(condition),
+    }
 }
 
 /// Tally of the edges of one kind into a node.
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     fired: usize,
     unfired: usize,
@@ -74,34 +73,52 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, fires: Option<bool>, end: Option<NodeEnd>) {
-        match fires {
-            Some(true) => self.fired += 1,
-            Some(false) => self.unfired += 1,
-            None => self.undecided += 1,
-        }
-        self.broken += usize::from(end == Some(NodeEnd::Broken));
-    }
-
     fn total(&self) -> usize {
         self.fired + self.unfired + self.undecided
+    }
+}
+
+/// The edges into one node, counted; [`Join::readiness`] reads them. For walkers that keep their own indices.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Join {
+    then: Tally,
+    parallel: Tally,
+    conditional: Tally,
+}
+
+impl Join {
+    /// Counts an edge. `source` is how its source ended and whether the edge fires; `None` while it has not ended.
+    pub fn add(&mut self, kind: &EdgeKind, source: Option<(NodeEnd, bool)>) {
+        let tally = match kind {
+            EdgeKind::Then => &mut self.then,
+            EdgeKind::Parallel => &mut self.parallel,
+            EdgeKind::OnSuccess | EdgeKind::OnFailure | EdgeKind::When(_) => &mut self.conditional,
+        };
+        match source {
+            Some((_, true)) => tally.fired += 1,
+            Some((_, false)) => tally.unfired += 1,
+            None => tally.undecided += 1,
+        }
+        tally.broken += usize::from(matches!(source, Some((NodeEnd::Broken, _))));
+    }
+
+    /// What the counted edges say.
+    pub fn readiness(&self) -> Readiness {
+        decide(&self.then, &self.parallel, &self.conditional)
     }
 }
 
 /// Whether `node` may start. Edges from a loop to its body are not looked at: the executor follows them when the loop passes.
 /// Edges from unknown nodes never fire; a validated graph has none.
 pub fn readiness(graph: &ExecutionGraph, node: &NodeId, facts: &Facts) -> Readiness {
-    let (mut then, mut parallel, mut conditional) = (Tally::default(), Tally::default(), Tally::default());
+    let end_of = |id: &NodeId| facts.ends.get(id).copied();
+    let mut join = Join::default();
     for edge in graph.incoming(node).filter(|e| !graph.is_back_edge(e)) {
-        let fires = graph.node(&edge.from).map_or(Some(false), |source| edge_fires(edge, source, facts));
-        let tally = match edge.kind {
-            EdgeKind::Then => &mut then,
-            EdgeKind::Parallel => &mut parallel,
-            EdgeKind::OnSuccess | EdgeKind::OnFailure | EdgeKind::When(_) => &mut conditional,
-        };
-        tally.add(fires, facts.ends.get(&edge.from).copied());
+        let on_error = graph.node(&edge.from).map_or(FailurePolicy::Fail, |n| n.on_error);
+        let source = end_of(&edge.from).map(|end| (end, fires(&edge.kind, end, on_error, |c| c.holds(facts.evidence, &end_of))));
+        join.add(&edge.kind, source);
     }
-    decide(&then, &parallel, &conditional)
+    join.readiness()
 }
 
 fn decide(then: &Tally, parallel: &Tally, conditional: &Tally) -> Readiness {
@@ -125,7 +142,7 @@ fn decide(then: &Tally, parallel: &Tally, conditional: &Tally) -> Readiness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NodeOp, Resource};
+    use crate::{Edge, Node, NodeOp, Resource};
     use ctx_types::{AlternativeEstimate, ContentId};
 
     fn graph(edges: &[(&str, &str, EdgeKind)]) -> ExecutionGraph {
@@ -172,7 +189,7 @@ mod tests {
     #[test]
     fn unknown_evidence_is_below_every_bound() {
         let below = Condition::EvidenceBelow(Ppm(1));
-        assert!(below.holds(&Facts::default()));
-        assert!(!below.holds(&Facts { evidence: Some(Ppm(1)), ..Facts::default() }));
+        assert!(below.holds(None, &|_| None));
+        assert!(!below.holds(Some(Ppm(1)), &|_| None));
     }
 }
