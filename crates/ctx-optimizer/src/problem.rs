@@ -1,0 +1,142 @@
+//! The problem's data: integers in, integers out.
+
+use ctx_types::{AlternativeId, Constraints, MicroNats, Micros, Objective, PicoUsd, Ppm, Tokens, Weights};
+
+/// What one alternative of a source adds to a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// The alternative.
+    pub id: AlternativeId,
+    /// Evidence, −ln(1 − p).
+    pub evidence: MicroNats,
+    /// Evidence lost to the quota, ln(p at k / p within quota).
+    pub loss: MicroNats,
+    /// Expected cost of the access itself.
+    pub cost: PicoUsd,
+    /// Expected context tokens.
+    pub tokens: Tokens,
+    /// Most context tokens; quotas of a selection sum to at most the pack budget.
+    pub quota: Tokens,
+    /// Median latency of the branch.
+    pub latency_p50: Micros,
+    /// Upper quantile of the branch's latency.
+    pub latency_p90: Micros,
+    /// Whether it reads the source (a skip does not).
+    pub reads: bool,
+}
+
+/// Coordinates of a selection. Latencies are those of the slowest branch, the rest are sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Evidence.
+    pub evidence: MicroNats,
+    /// Lost evidence.
+    pub loss: MicroNats,
+    /// Access cost.
+    pub cost: PicoUsd,
+    /// Context tokens.
+    pub tokens: Tokens,
+    /// Quotas.
+    pub quota: Tokens,
+    /// Slowest branch, median.
+    pub latency_p50: Micros,
+    /// Slowest branch, upper quantile.
+    pub latency_p90: Micros,
+    /// Sources read; two and more count the same.
+    pub reads: u8,
+}
+
+impl Totals {
+    /// The totals with one more item.
+    pub fn with(self, item: &Item) -> Totals {
+        Totals {
+            evidence: self.evidence + item.evidence,
+            loss: self.loss + item.loss,
+            cost: self.cost + item.cost,
+            tokens: self.tokens + item.tokens,
+            quota: self.quota + item.quota,
+            latency_p50: self.latency_p50.max(item.latency_p50),
+            latency_p90: self.latency_p90.max(item.latency_p90),
+            reads: (self.reads + u8::from(item.reads)).min(2),
+        }
+    }
+}
+
+/// One choice of everything that is not a source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// Its alternatives, one per stage, ascending.
+    pub alternatives: Vec<AlternativeId>,
+    /// P(right | evidence in context).
+    pub right_with: Ppm,
+    /// P(right | an answer exists but is not in the context).
+    pub right_without: Ppm,
+    /// P(withheld | evidence in context).
+    pub withheld_with: Ppm,
+    /// P(withheld | no evidence in context).
+    pub withheld_without: Ppm,
+    /// Loss of P(right | evidence) per doubling of the context beyond [`DILUTION_FREE_TOKENS`].
+    pub dilution: Ppm,
+    /// P(a wrong answer is caught).
+    pub catches: Ppm,
+    /// P(a right answer is rejected).
+    pub rejects: Ppm,
+    /// Evidence over all permitted sources at their best: how likely any of them holds an answer.
+    pub answerable: MicroNats,
+    /// Factor on evidence when two or more sources are merged this way.
+    pub fuse_factor: Ppm,
+    /// Expected cost apart from context tokens.
+    pub fixed_cost: PicoUsd,
+    /// Price of a context token.
+    pub context_price: PicoUsd,
+    /// Provable upper bound of the primary path.
+    pub cost_bound: PicoUsd,
+    /// Upper bound of tokens over all calls.
+    pub tokens_bound: Tokens,
+    /// Model calls.
+    pub calls: u32,
+    /// Everything after retrieval: median.
+    pub latency_p50: Micros,
+    /// Everything after retrieval: upper quantile.
+    pub latency_p90: Micros,
+    /// Whether the upper quantile is measured well enough to decide feasibility.
+    pub latency_measured: bool,
+    /// Pack budget.
+    pub budget: Tokens,
+    /// P(irreversible) × (1 − approved).
+    pub risk: Ppm,
+    /// Expected prefix-cache share beyond cost.
+    pub cache: Ppm,
+}
+
+/// Context up to this many tokens does not dilute an answer. Prior: drops with context length were published from about
+/// two thousand tokens on (Liu et al. 2024, "Lost in the Middle").
+pub const DILUTION_FREE_TOKENS: f64 = 1_000.0;
+
+/// Everything the search needs.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// One group per source; exactly one item of each is chosen.
+    pub groups: Vec<Vec<Item>>,
+    /// Frames.
+    pub frames: Vec<Frame>,
+    /// Score weights.
+    pub weights: Weights,
+    /// What is maximised.
+    pub objective: Objective,
+    /// Hard limits.
+    pub limits: Constraints,
+    /// Most labels kept per group; counted, not timed, so that plans stay deterministic.
+    pub labels_max: usize,
+}
+
+/// Default of [`Problem::labels_max`].
+pub const LABELS_MAX: usize = 20_000;
+
+impl Problem {
+    /// Complete assignments.
+    pub fn candidates(&self) -> u64 {
+        let selections = self.groups.iter().map(|g| g.len() as u64).fold(1u64, u64::saturating_mul);
+        selections.saturating_mul(self.frames.len() as u64)
+    }
+}
