@@ -1,1 +1,43 @@
-//! Plan cache: key, stamps, admission, invalidation with its cause.
+//! The plan cache: a decision made once is not made again while everything it depends on still stands.
+//!
+//! A **key** ([`PlanKey`]) says who asks for what under which rules; two requests share a plan only if every exact field
+//! agrees, and fields are compared one by one after the hash. **Stamps** ([`Stamps`]) say what the decision looked at;
+//! a plan whose sources, models, prices, policy or statistics have moved is a miss that names what moved.
+//!
+//! What it is not: it knows no clock (`now` is an argument), no thread (one owner mutates it; single flight is the
+//! runtime's), no disk (bytes in, bytes out). A hit skips planning and nothing else: the goal's own words are sent.
+//!
+//! ```
+//! use ctx_plan_cache::{CurrentStamps, KeyInput, Lookup, MissCause, PlanCache, PlanKey, Settings, Stamps};
+//! use ctx_types::{Constraints, Goal};
+//!
+//! let goal = Goal::new("How is an infeasible plan reported?");
+//! let key = PlanKey::literal(&KeyInput {
+//!     goal: &goal, limits: &Constraints::default(), sources: &[], configuration: "c0ffee", planner_version: "1",
+//! });
+//! let mut cache = PlanCache::new(Settings::default());
+//! let stamps = Stamps::default();
+//! let found = cache.lookup(&key, &CurrentStamps::of(&stamps), 1_700_000_000);
+//! assert!(matches!(found, Lookup::Miss(MissCause::Absent)));
+//! ```
+//!
+//! Reading order: [`key`] → [`stamps`] → [`entry`] → [`cause`] → [`cache`] → [`admission`] → [`counters`] → [`persist`] → [`listing`].
+
+pub mod key;
+pub mod stamps;
+pub mod entry;
+pub mod cause;
+pub mod cache;
+pub mod admission;
+pub mod counters;
+pub mod persist;
+pub mod listing;
+
+pub use cache::{Inserted, PlanCache, Settings};
+pub use cause::{Bypass, Lookup, MissCause};
+pub use counters::Counters;
+pub use entry::{CachedPlan, EntryKind};
+pub use key::{canonical_text, KeyInput, PlanKey, KEY_SCHEMA_VERSION};
+pub use listing::CacheRow;
+pub use persist::{LoadReport, PersistError};
+pub use stamps::{CurrentStamps, Mismatch, Stamps, ABSENT_VERSION, PER_GOAL_PREFIX};

@@ -1,0 +1,105 @@
+//! How a lookup ended, in words that EXPLAIN and the trace print.
+
+use crate::entry::CachedPlan;
+use crate::stamps::Mismatch;
+use ctx_types::Goal;
+use std::fmt;
+use std::sync::Arc;
+
+/// Result of a lookup.
+#[derive(Clone, Debug)]
+pub enum Lookup {
+    /// Every exact field agrees and everything the plan considered still stands.
+    Hit(Arc<CachedPlan>),
+    /// Planning is needed, and why.
+    Miss(MissCause),
+}
+
+impl Lookup {
+    /// The entry of a hit.
+    pub fn hit(&self) -> Option<&Arc<CachedPlan>> {
+        match self {
+            Lookup::Hit(entry) => Some(entry),
+            Lookup::Miss(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Lookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Lookup::Hit(entry) => write!(f, "hit ({})", entry.kind),
+            Lookup::Miss(MissCause::Bypassed(why)) => write!(f, "bypassed ({why})"),
+            Lookup::Miss(cause) => write!(f, "miss ({cause})"),
+        }
+    }
+}
+
+/// Why there was no plan to reuse.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MissCause {
+    /// No entry with these fields.
+    Absent,
+    /// The entry outlived its time.
+    Expired {
+        /// Seconds since it was planned.
+        age_seconds: u64,
+        /// Seconds it may live.
+        ttl_seconds: u64,
+    },
+    /// Something the plan considered has changed.
+    Stale(Mismatch),
+    /// The cache is switched off.
+    Disabled,
+    /// This request must not use the cache.
+    Bypassed(Bypass),
+}
+
+impl fmt::Display for MissCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MissCause::Absent => f.write_str("not planned before"),
+            MissCause::Expired { age_seconds, ttl_seconds } => write!(f, "expired: {age_seconds} s old, ttl {ttl_seconds} s"),
+            MissCause::Stale(Mismatch { object, now: None, .. }) => write!(f, "{object} is gone"),
+            MissCause::Stale(Mismatch { object, .. }) => write!(f, "{object} changed"),
+            MissCause::Disabled => f.write_str("plan cache disabled"),
+            MissCause::Bypassed(why) => write!(f, "bypassed: {why}"),
+        }
+    }
+}
+
+/// Why a request goes around the cache: neither read nor written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bypass {
+    /// Its meaning depends on what was said before.
+    Conversation,
+    /// An explorer chooses the plan.
+    Exploration,
+    /// Hypothetical sources, prices or models.
+    WhatIf,
+    /// The caller asked for it.
+    Request,
+}
+
+impl Bypass {
+    /// What the goal itself demands.
+    pub fn demanded_by(goal: &Goal) -> Option<Bypass> {
+        goal.conversation.is_some().then_some(Bypass::Conversation)
+    }
+
+    /// The word in EXPLAIN.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Bypass::Conversation => "conversation",
+            Bypass::Exploration => "exploration",
+            Bypass::WhatIf => "what-if",
+            Bypass::Request => "request",
+        }
+    }
+}
+
+impl fmt::Display for Bypass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

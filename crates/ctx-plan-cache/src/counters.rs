@@ -1,0 +1,75 @@
+//! What the cache did, by cause.
+
+use crate::cause::{Bypass, MissCause};
+use crate::entry::CachedPlan;
+use ctx_types::Micros;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Most objects counted by name; later ones are counted under [`OTHER_OBJECTS`].
+pub const STALE_OBJECTS_MAX: usize = 256;
+/// Where changed objects beyond [`STALE_OBJECTS_MAX`] are counted.
+pub const OTHER_OBJECTS: &str = "(others)";
+
+/// Counts since the cache was made or its counters were reset.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Look-ups that saved planning.
+    pub hits: u64,
+    /// Planning time that hits saved.
+    pub saved: Micros,
+    /// Misses: no entry.
+    pub absent: u64,
+    /// Misses: entry outlived its time.
+    pub expired: u64,
+    /// Misses: something changed, by object.
+    pub stale: BTreeMap<String, u64>,
+    /// Look-ups while switched off.
+    pub disabled: u64,
+    /// Requests that went around the cache, by reason.
+    pub bypassed: BTreeMap<String, u64>,
+    /// Look-ups whose hash agreed and whose fields did not: counted as absent too. Expected never.
+    pub collisions: u64,
+    /// Entries taken in.
+    pub inserted: u64,
+    /// Entries pushed out by the byte bound.
+    pub evicted: u64,
+    /// Plans not taken in: too large, asked for too rarely, already out of date.
+    pub refused: u64,
+}
+
+impl Counters {
+    /// All misses; bypassed requests and look-ups while disabled are none.
+    pub fn misses(&self) -> u64 {
+        self.absent + self.expired + self.stale.values().sum::<u64>()
+    }
+
+    /// Share of look-ups that hit, in thousandths; `None` before the first.
+    pub fn hit_rate_milli(&self) -> Option<u64> {
+        (self.hits * 1000).checked_div(self.hits + self.misses())
+    }
+
+    pub(crate) fn hit(&mut self, entry: &CachedPlan) {
+        self.hits += 1;
+        self.saved += entry.planning;
+    }
+
+    pub(crate) fn miss(&mut self, cause: &MissCause) {
+        match cause {
+            MissCause::Absent => self.absent += 1,
+            MissCause::Expired { .. } => self.expired += 1,
+            MissCause::Stale(mismatch) => self.changed(&mismatch.object),
+            MissCause::Disabled => self.disabled += 1,
+            MissCause::Bypassed(why) => self.went_around(*why),
+        }
+    }
+
+    fn changed(&mut self, object: &str) {
+        let known = self.stale.contains_key(object) || self.stale.len() < STALE_OBJECTS_MAX;
+        *self.stale.entry(if known { object } else { OTHER_OBJECTS }.to_owned()).or_default() += 1;
+    }
+
+    fn went_around(&mut self, why: Bypass) {
+        *self.bypassed.entry(why.as_str().to_owned()).or_default() += 1;
+    }
+}

@@ -1,0 +1,79 @@
+//! One cached decision. Immutable once made; what changes with use (recency, hits) is kept beside it.
+
+use ctx_types::{ContentId, Goal, Intent, Micros, Plan, Sensitivity};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+/// How an entry was matched to a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    /// Same canonical goal text.
+    Literal,
+    /// Same normalized intent and probe signature, other literals.
+    Template,
+}
+
+impl fmt::Display for EntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            EntryKind::Literal => "literal",
+            EntryKind::Template => "template",
+        })
+    }
+}
+
+/// A plan with what it took to make it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CachedPlan {
+    /// How it may be matched.
+    pub kind: EntryKind,
+    /// The decision.
+    #[serde(with = "shared")]
+    pub plan: Arc<Plan>,
+    /// Time that planning took: what a hit saves.
+    pub planning: Micros,
+    /// When it was planned, seconds since the Unix epoch.
+    pub planned_at: u64,
+}
+
+impl CachedPlan {
+    /// The tightest of what was declared and what was detected in the goal's words.
+    pub fn sensitivity(&self) -> Sensitivity {
+        self.plan.intent.sensitivity.max(self.plan.limits.sensitivity.unwrap_or(Sensitivity::Public))
+    }
+
+    /// Whether the plan was made for exactly these words and settings, byte for byte. Then it is used as it stands.
+    pub fn made_for(&self, goal: &Goal) -> bool {
+        self.plan.goal == *goal
+    }
+
+    /// The plan for `goal`, whose key agreed. A goal that differs in form only (outer white space, composed characters,
+    /// order of sources) gets its own words, its own intent (byte offsets) and its own id; the decision is the same.
+    pub fn plan_for(&self, goal: &Goal, analyze: impl FnOnce(&Goal) -> Intent, identify: impl FnOnce(&Plan) -> ContentId) -> Arc<Plan> {
+        if self.made_for(goal) {
+            return Arc::clone(&self.plan);
+        }
+        let mut plan = Plan::clone(&self.plan);
+        plan.intent = analyze(goal);
+        plan.goal = goal.clone();
+        plan.id = identify(&plan);
+        Arc::new(plan)
+    }
+}
+
+/// A shared plan is written as the plan itself.
+mod shared {
+    use ctx_types::Plan;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+
+    pub(super) fn serialize<S: Serializer>(plan: &Arc<Plan>, serializer: S) -> Result<S::Ok, S::Error> {
+        plan.as_ref().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Plan>, D::Error> {
+        Plan::deserialize(deserializer).map(Arc::new)
+    }
+}
