@@ -1,0 +1,174 @@
+//! Enumeration, then pruning, then frames.
+
+use crate::rules::{self, FRAME_RULES, RULES};
+use crate::{grid, View};
+use ctx_types::{AccessPath, Alternative, AlternativeId, FuseMethod, Layout, Operator, SourceName, Stage, Tokens};
+
+/// An alternative that a rule removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pruned {
+    /// The alternative.
+    pub alternative: Alternative,
+    /// The rule.
+    pub rule: &'static str,
+    /// Its reason.
+    pub reason: String,
+}
+
+/// One choice of everything that is not a source. Indices into [`PlanSpace::alternatives`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameChoice {
+    /// Fuse method.
+    pub fuse: usize,
+    /// Rerank.
+    pub rerank: usize,
+    /// Pack.
+    pub pack: usize,
+    /// Compress.
+    pub compress: usize,
+    /// Strategy and model.
+    pub answer: usize,
+    /// Verifier.
+    pub verify: usize,
+}
+
+/// What is possible.
+#[derive(Clone, Debug, Default)]
+pub struct PlanSpace {
+    /// Every surviving alternative in canonical order.
+    pub alternatives: Vec<Alternative>,
+    /// Per source, its surviving alternatives. Indices into `alternatives`.
+    pub groups: Vec<(SourceName, Vec<usize>)>,
+    /// Consistent frames.
+    pub frames: Vec<FrameChoice>,
+    /// Removed alternatives.
+    pub pruned: Vec<Pruned>,
+}
+
+/// Enumerates and prunes.
+pub fn generate(view: &View<'_>) -> PlanSpace {
+    let mut space = PlanSpace::default();
+    for alternative in enumerate(view) {
+        match RULES.iter().find_map(|rule| (rule.prune)(view, &alternative).map(|reason| (rule.name, reason))) {
+            Some((rule, reason)) => space.pruned.push(Pruned { alternative, rule, reason }),
+            None => space.alternatives.push(alternative),
+        }
+    }
+    for source in view.sources {
+        let stage = Stage::Access(source.clone());
+        let members = space.alternatives.iter().enumerate().filter(|(_, a)| a.stage == stage).map(|(i, _)| i).collect();
+        space.groups.push((source.clone(), members));
+    }
+    frames(view, &mut space);
+    space
+}
+
+fn enumerate(view: &View<'_>) -> Vec<Alternative> {
+    let mut operators: Vec<(Stage, Operator)> = Vec::with_capacity(160);
+    for source in view.sources {
+        accesses(view, source, &mut operators);
+    }
+    let capabilities = &view.catalog.capabilities;
+    for method in sorted(&capabilities.fuse, FuseMethod::ALL) {
+        operators.push((Stage::Fuse, Operator::Fuse { method }));
+    }
+    operators.push((Stage::Rerank, Operator::NoRerank));
+    for budget in grid::budgets(view.limits) {
+        for layout in sorted(&capabilities.layouts, Layout::ALL) {
+            operators.push((Stage::Pack, Operator::Pack { budget, layout }));
+        }
+    }
+    operators.push((Stage::Compress, Operator::NoCompress));
+    for strategy in sorted(&capabilities.strategies, ctx_types::Strategy::ALL) {
+        if strategy == ctx_types::Strategy::Extractive {
+            operators.push((Stage::Answer, Operator::Answer { strategy, model: None }));
+        } else {
+            operators.extend(view.catalog.models.keys().map(|m| (Stage::Answer, Operator::Answer { strategy, model: Some(m.clone()) })));
+        }
+    }
+    operators.push((Stage::Verify, Operator::NoVerify));
+    for verifier in &capabilities.verifiers {
+        operators.push((Stage::Verify, Operator::Verify { verifier: verifier.name.clone() }));
+    }
+    operators.into_iter().enumerate().map(|(i, (stage, operator))| Alternative { id: AlternativeId(i as u32), stage, operator }).collect()
+}
+
+/// Capabilities in canonical order, each once, whatever order plugins registered in.
+fn sorted<T: Copy + PartialEq>(have: &[T], all: &[T]) -> Vec<T> {
+    all.iter().copied().filter(|v| have.contains(v)).collect()
+}
+
+fn accesses(view: &View<'_>, source: &SourceName, out: &mut Vec<(Stage, Operator)>) {
+    let stage = || Stage::Access(source.clone());
+    out.push((stage(), Operator::Skip));
+    let Some(entry) = view.source(source) else { return };
+    let quotas = grid::budgets(view.limits);
+    for path in AccessPath::ALL.iter().copied().filter(|p| entry.access.iter().any(|a| a.path == *p)) {
+        if path == AccessPath::Whole {
+            let k = u32::try_from(entry.passages).unwrap_or(u32::MAX);
+            out.push((stage(), Operator::Access { path, k, quota: entry.tokens.max(Tokens(1)) }));
+            continue;
+        }
+        for k in grid::ks(view.settings) {
+            for quota in &quotas {
+                out.push((stage(), Operator::Access { path, k, quota: *quota }));
+            }
+        }
+    }
+}
+
+/// Every consistent combination; an alternative that is in none is pruned with the last rule that refused it.
+fn frames(view: &View<'_>, space: &mut PlanSpace) {
+    let of = |stage: Stage| -> Vec<usize> { space.alternatives.iter().enumerate().filter(|(_, a)| a.stage == stage).map(|(i, _)| i).collect() };
+    let (fuse, rerank, pack) = (of(Stage::Fuse), of(Stage::Rerank), of(Stage::Pack));
+    let (compress, answer, verify) = (of(Stage::Compress), of(Stage::Answer), of(Stage::Verify));
+    let mut refused: Vec<Option<(&'static str, String)>> = vec![None; space.alternatives.len()];
+    let mut used = vec![false; space.alternatives.len()];
+    for (&f, &r) in fuse.iter().flat_map(|f| rerank.iter().map(move |r| (f, r))) {
+        for (&a, &v) in answer.iter().flat_map(|a| verify.iter().map(move |v| (a, v))) {
+            for (&p, &c) in pack.iter().flat_map(|p| compress.iter().map(move |c| (p, c))) {
+                let frame = FrameChoice { fuse: f, rerank: r, pack: p, compress: c, answer: a, verify: v };
+                match refuse(view, &space.alternatives, &frame) {
+                    Some((blamed, rule, reason)) => refused[blamed] = Some((rule, reason)),
+                    None => {
+                        [f, r, p, c, a, v].into_iter().for_each(|i| used[i] = true);
+                        space.frames.push(frame);
+                    }
+                }
+            }
+        }
+    }
+    prune_unused(space, &used, refused);
+}
+
+fn refuse(view: &View<'_>, alternatives: &[Alternative], frame: &FrameChoice) -> Option<(usize, &'static str, String)> {
+    FRAME_RULES.iter().find_map(|rule| (rule.refuse)(view, alternatives, frame).map(|(blamed, reason)| (blamed, rule.name, reason)))
+}
+
+fn prune_unused(space: &mut PlanSpace, used: &[bool], mut refused: Vec<Option<(&'static str, String)>>) {
+    let idle = |i: usize, a: &Alternative| !used[i] && !matches!(a.stage, Stage::Access(_));
+    for (i, alternative) in space.alternatives.iter().enumerate() {
+        if idle(i, alternative) {
+            let (rule, reason) = refused[i].take().unwrap_or_else(|| (rules::NO_FRAME, "no consistent combination of the other stages is left".to_owned()));
+            space.pruned.push(Pruned { alternative: alternative.clone(), rule, reason });
+        }
+    }
+    space.pruned.sort_by_key(|p| p.alternative.id);
+    let keep: Vec<bool> = space.alternatives.iter().enumerate().map(|(i, a)| !idle(i, a)).collect();
+    let mut renumber = vec![usize::MAX; keep.len()];
+    let mut next = 0;
+    for (i, kept) in keep.iter().enumerate() {
+        if *kept {
+            renumber[i] = next;
+            next += 1;
+        }
+    }
+    let mut kept = keep.iter();
+    space.alternatives.retain(|_| *kept.next().unwrap_or(&false));
+    space.groups.iter_mut().for_each(|(_, members)| members.iter_mut().for_each(|m| *m = renumber[*m]));
+    for frame in &mut space.frames {
+        for slot in [&mut frame.fuse, &mut frame.rerank, &mut frame.pack, &mut frame.compress, &mut frame.answer, &mut frame.verify] {
+            *slot = renumber[*slot];
+        }
+    }
+}
