@@ -32,10 +32,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_flipped_bit_shows(mut bytes in proptest::collection::vec(any::<u8>(), 1..200), at in any::<usize>(), bit in 0..8) {
+        fn a_flipped_bit_shows(mut bytes in proptest::collection::vec(any::<u8>(), 1..200), at in any::<usize>(), bit in 0_u32..8) {
             let before = checksum(&bytes);
             let at = at % bytes.len();
-            bytes[at] ^= 1 << bit;
+            bytes[at] ^= 1_u8 << bit;
             prop_assert_ne!(before, checksum(&bytes));
         }
 
