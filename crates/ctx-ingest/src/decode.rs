@@ -144,9 +144,9 @@ impl Builder {
 
     fn special(&mut self, byte: u8, at: u64, step: u64) {
         match byte {
-            // The LF of a CRLF: the line end is written already, it stands at its last byte.
+            // The LF of a CRLF: the line end is written already.
             b'\n' => {
-                self.map.push(self.text.len() - 1, at, step);
+                self.map.extend_to(self.text.len() - 1, at, step);
                 self.after_cr = false;
             }
             b'\r' => {

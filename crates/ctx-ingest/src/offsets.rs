@@ -51,6 +51,16 @@ impl OffsetMap {
         self.runs.push(Run { from, to, step });
     }
 
+    /// States that the last text byte, `from`, was written in two parts (CR and LF), the second of which stands at `to`.
+    ///
+    /// It moves to the second part if the run before reaches exactly to the first; else it covers both.
+    pub fn extend_to(&mut self, from: usize, to: u64, step: u64) {
+        match self.runs.last_mut() {
+            Some(last) if last.from == from as u64 => last.step = step * 2,
+            _ => self.push(from, to, step),
+        }
+    }
+
     /// States where the origin ends.
     pub fn finish(&mut self, end: u64) {
         self.end = end;

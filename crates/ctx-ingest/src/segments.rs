@@ -36,8 +36,6 @@ pub(crate) struct Segment<'a> {
     pub(crate) bytes: &'a [u8],
     /// Where they begin on disk.
     pub(crate) base: u64,
-    /// Whether this block is the whole file (without the byte-order mark).
-    pub(crate) is_whole: bool,
 }
 
 /// The blocks of one file.
@@ -50,7 +48,6 @@ pub(crate) struct Segments<'a> {
     consumed: usize,
     base: u64,
     at_end: bool,
-    is_started: bool,
     hasher: Sha256,
 }
 
@@ -60,7 +57,7 @@ impl<'a> Segments<'a> {
         let charset = Charset { encoding: encoding_rs::UTF_8, bom: 0 };
         let mut segments = Self {
             file, path, cut_at: CutAt::Line, charset, buffer: Vec::new(), consumed: 0, base: 0, at_end: false,
-            is_started: false, hasher: Sha256::new(),
+            hasher: Sha256::new(),
         };
         segments.fill(DETECT_BYTES)?;
         segments.charset = Charset::detect(&segments.buffer);
@@ -85,7 +82,6 @@ impl<'a> Segments<'a> {
 
     /// The next block, `None` after the last.
     pub(crate) fn next(&mut self) -> Result<Option<Segment<'_>>, IngestError> {
-        let is_first = !std::mem::replace(&mut self.is_started, true);
         self.base += self.consumed as u64;
         self.buffer.drain(..self.consumed);
         self.consumed = 0;
@@ -107,8 +103,7 @@ impl<'a> Segments<'a> {
             }
             size *= 2;
         }
-        let is_whole = is_first && self.at_end;
-        let segment = Segment { bytes: &self.buffer[..self.consumed], base: self.base, is_whole };
+        let segment = Segment { bytes: &self.buffer[..self.consumed], base: self.base };
         Ok((self.consumed > 0).then_some(segment))
     }
 

@@ -77,6 +77,10 @@ impl Sections {
         let Some(first) = spanned.first() else { return String::new() };
         let shared = spanned.iter().fold(first.len(), |n, path| n.min(common(first, path)));
         let prefix = first[..shared].join(SEPARATOR);
+        // Whoever holds a section's own text and its subsections is named by the section.
+        if shared > 0 && spanned.iter().any(|path| path.len() == shared) {
+            return prefix;
+        }
         let names = distinct_names(&spanned, shared);
         match (prefix.is_empty(), names.is_empty()) {
             (_, true) => prefix,
@@ -174,7 +178,8 @@ mod tests {
         let mac = sections.below(linux, 2, "Mac");
         let other = sections.below(mac, 1, "Other");
         assert_eq!(sections.label([linux].into_iter()), "Setup > Linux x64");
-        assert_eq!(sections.label([0, setup, linux, mac].into_iter()), "Setup > Linux x64, Mac");
+        assert_eq!(sections.label([linux, mac].into_iter()), "Setup > Linux x64, Mac");
+        assert_eq!(sections.label([0, setup, linux, mac].into_iter()), "Setup");
         assert_eq!(sections.label([mac, other].into_iter()), "Setup, Other");
         assert_eq!(sections.label([0].into_iter()), "");
         assert!(sections.are_related(linux, mac) && !sections.are_related(linux, other));

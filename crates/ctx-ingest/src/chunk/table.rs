@@ -30,7 +30,7 @@ impl Header {
         let first_line = &table[..memchr::memchr(b'\n', table.as_bytes()).unwrap_or(table.len())];
         let is_tab = path.to_ascii_lowercase().ends_with(".tsv") || path.to_ascii_lowercase().ends_with(".tab");
         let separator = if is_tab { b'\t' } else { likeliest_separator(first_line) };
-        let mut row = Row::new(table, 0, separator);
+        let mut row = Row::new(table, 0, separator, true);
         let mut names = Vec::new();
         while let Some(field) = row.next() {
             names.push(unquoted(&table[field]).trim().to_owned());
@@ -41,18 +41,18 @@ impl Header {
     /// Renders the rows of `table` from `start` on.
     pub(crate) fn rows(&self, table: &str, start: usize) -> Rows {
         let mut rows = Rows { text: String::new(), map: OffsetMap::empty(), layout: Layout::new(Join::Prose) };
-        let mut at = start;
+        let (mut at, mut quotes_pair) = (start, true);
         while at < table.len() {
             let begin = rows.text.len();
-            let mut row = Row::new(table, at, self.separator);
+            let mut row = Row::new(table, at, self.separator, quotes_pair);
             let mut column = 0;
             while let Some(field) = row.next() {
                 self.pair(table, column, field, &mut rows);
                 column += 1;
             }
-            at = row.at;
+            (at, quotes_pair) = (row.at, row.quotes_pair);
             if rows.text.len() > begin {
-                rows.fixed("\n", at - 1);
+                rows.fixed("\n", at);
                 rows.layout.push(begin..rows.text.len(), 0);
             }
         }
@@ -101,11 +101,13 @@ struct Row<'a> {
     at: usize,
     separator: u8,
     has_ended: bool,
+    /// Cleared by the first quote that is never closed: from there on quotes are characters, and no search is repeated.
+    quotes_pair: bool,
 }
 
 impl<'a> Row<'a> {
-    fn new(table: &'a str, at: usize, separator: u8) -> Self {
-        Self { table, at, separator, has_ended: false }
+    fn new(table: &'a str, at: usize, separator: u8, quotes_pair: bool) -> Self {
+        Self { table, at, separator, has_ended: false, quotes_pair }
     }
 
     /// The next field, quotes included; `None` once the line end is passed.
@@ -115,7 +117,10 @@ impl<'a> Row<'a> {
         }
         let bytes = self.table.as_bytes();
         let start = self.at;
-        let after_quotes = if bytes.get(start) == Some(&b'"') { quoted_end(bytes, start) } else { start };
+        let is_quoted = self.quotes_pair && bytes.get(start) == Some(&b'"');
+        let quoted = if is_quoted { quoted_end(bytes, start) } else { Some(start) };
+        self.quotes_pair &= quoted.is_some();
+        let after_quotes = quoted.unwrap_or(start);
         let found = memchr::memchr2(self.separator, b'\n', &bytes[after_quotes..]);
         let end = found.map_or(bytes.len(), |n| after_quotes + n);
         self.has_ended = bytes.get(end) != Some(&self.separator);
@@ -124,17 +129,17 @@ impl<'a> Row<'a> {
     }
 }
 
-/// One past the closing quote; without one, the quote is a character like any other.
-fn quoted_end(bytes: &[u8], start: usize) -> usize {
+/// One past the closing quote, if there is one.
+fn quoted_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     while let Some(found) = memchr::memchr(b'"', &bytes[at..]) {
         at += found + 1;
         if bytes.get(at) != Some(&b'"') {
-            return at;
+            return Some(at);
         }
         at += 1;
     }
-    start + 1
+    None
 }
 
 fn unquoted_range(table: &str, field: &Range<usize>) -> Range<usize> {

@@ -146,3 +146,31 @@ fn empty_files_have_no_passage_and_no_error() {
         }
     }
 }
+
+#[test]
+fn a_large_collection_is_streamed_with_its_lines_and_places() {
+    let record = |i: u32| format!("{{\"_id\":\"{i}\",\"text\":\"Record {i} {}\"}}\n", "is about plans and costs. ".repeat(8));
+    let content: String = (1..=40_000).map(record).collect();
+    let dir = folder(&[("big.jsonl", content.as_bytes())]);
+    let found = walk(dir.path(), &WalkOptions::default()).expect("exists");
+    let mut expected = 1;
+    let head = ctx_ingest::ingest_file_streaming(&found.root, &found.entries[0], &options(220, 512), &Words, &mut |piece| {
+        let locator = &piece.passage.locator;
+        let bytes = &content[locator.bytes.start as usize..locator.bytes.end as usize];
+        assert_eq!((locator.line_start, locator.line_end, piece.unit), (expected, expected, u64::from(expected) - 1));
+        assert_eq!(format!("{bytes}\n"), record(expected));
+        expected += 1;
+        Ok(())
+    });
+    assert_eq!((head.expect("cut").units, expected), (40_000, 40_001));
+}
+
+#[test]
+fn a_receiver_that_fails_ends_the_file_with_its_error() {
+    let dir = folder(&[("a.md", b"x")]);
+    let found = walk(dir.path(), &WalkOptions::default()).expect("exists");
+    let failed = ctx_ingest::ingest_file_streaming(&found.root, &found.entries[0], &options(220, 512), &Words, &mut |_| {
+        Err("disk full".into())
+    });
+    assert!(matches!(failed, Err(IngestError::Sink { .. })));
+}
