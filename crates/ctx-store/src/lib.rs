@@ -32,7 +32,7 @@
 //! let segment = build.seal(SegmentSize { documents: 1, passages: 1 })?;
 //! let mut files = FileList::default();
 //! files.insert("a.md", FileEntry { segment: Some(segment.id.clone()), documents: 1, ..FileEntry::new("c0ffee") });
-//! let mut update = SourceUpdate::new(docs.clone(), "/home/me/docs");
+//! let mut update = SourceUpdate::new(docs.clone(), "/srv/docs");
 //! update.add_segments.push(segment);
 //! update.files = Some(files);
 //! writer.publish(vec![Change::Update(update)])?;
