@@ -72,10 +72,10 @@ pub fn decode(bytes: &[u8]) -> Decoded<'_> {
 
 /// Decodes a block of a file that begins at `base` on disk. Blocks are cut at line ends or between characters.
 pub fn decode_block<'a>(bytes: &'a [u8], encoding: &'static Encoding, base: u64) -> Decoded<'a> {
-    if encoding == UTF_8 {
-        if let Ok(text) = std::str::from_utf8(bytes) {
-            return decode_utf8(text, base);
-        }
+    if encoding == UTF_8
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        return decode_utf8(text, base);
     }
     let mut builder = Builder::new(bytes.len());
     builder.decode(bytes, encoding, base);

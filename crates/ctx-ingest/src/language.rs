@@ -2,6 +2,9 @@
 //!
 //! Says `und` rather than guess: a wrong language stems a text's words away from the question's.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 /// No language could be told.
 pub const UNKNOWN: &str = "und";
 
@@ -12,6 +15,12 @@ const LETTERS_MIN: usize = 60;
 /// Common words needed, and how many times the runner-up's, before they decide alone.
 const COMMON_WORDS_MIN: u32 = 3;
 const COMMON_WORDS_LEAD: u32 = 2;
+
+/// Longest of them in bytes.
+const COMMON_WORD_BYTES_MAX: usize = 8;
+/// So many of one language's are enough; looked at every few words.
+const COMMON_WORDS_ENOUGH: u32 = 12;
+const WORDS_PER_LOOK: usize = 8;
 
 /// The commonest words that few other languages share; sorted by word within a language.
 const COMMON: &[(&str, &[&str])] = &[
@@ -34,10 +43,10 @@ pub fn detect(text: &str) -> &'static str {
     if let Some(language) = count.decides() {
         return language;
     }
-    if count.latin > count.other {
-        if let Some(language) = by_common_words(prefix) {
-            return language;
-        }
+    if count.latin > count.other
+        && let Some(language) = by_common_words(prefix)
+    {
+        return language;
     }
     by_triples(prefix)
 }
@@ -93,7 +102,8 @@ impl Scripts {
 
 fn by_common_words(text: &str) -> Option<&'static str> {
     let mut counts = [0_u32; COMMON.len()];
-    for word in text.split(|c: char| !c.is_alphabetic()).filter(|w| !w.is_empty() && w.len() <= 8) {
+    let words = text.split(|c: char| !c.is_alphabetic()).filter(|w| !w.is_empty() && w.len() <= COMMON_WORD_BYTES_MAX);
+    for (seen, word) in words.enumerate() {
         let lower;
         let word = if word.bytes().any(|b| b.is_ascii_uppercase()) {
             lower = word.to_lowercase();
@@ -101,14 +111,30 @@ fn by_common_words(text: &str) -> Option<&'static str> {
         } else {
             word
         };
-        for (count, (_, words)) in counts.iter_mut().zip(COMMON) {
-            *count += u32::from(words.binary_search(&word).is_ok());
+        if let Ok(idx) = LANGUAGES_OF.binary_search_by(|(known, _)| (*known).cmp(word)) {
+            for (language, count) in counts.iter_mut().enumerate() {
+                *count += u32::from(LANGUAGES_OF[idx].1 >> language & 1);
+            }
+        }
+        if seen % WORDS_PER_LOOK == 0 && counts.iter().any(|count| *count >= COMMON_WORDS_ENOUGH) {
+            break;
         }
     }
     let best = (0..COMMON.len()).max_by_key(|idx| (counts[*idx], std::cmp::Reverse(*idx)))?;
     let second = (0..COMMON.len()).filter(|idx| *idx != best).map(|idx| counts[idx]).max().unwrap_or(0);
     (counts[best] >= COMMON_WORDS_MIN && counts[best] >= second * COMMON_WORDS_LEAD).then_some(COMMON[best].0)
 }
+
+/// Every common word with a bit for each language that has it, sorted.
+static LANGUAGES_OF: LazyLock<Vec<(&'static str, u8)>> = LazyLock::new(|| {
+    let mut languages = BTreeMap::new();
+    for (language, (_, words)) in COMMON.iter().enumerate() {
+        for word in *words {
+            *languages.entry(*word).or_insert(0) |= 1 << language;
+        }
+    }
+    languages.into_iter().collect()
+});
 
 fn by_triples(text: &str) -> &'static str {
     if text.chars().filter(|c| c.is_alphabetic()).take(LETTERS_MIN).count() < LETTERS_MIN {
@@ -142,7 +168,8 @@ mod tests {
 
     #[test]
     fn tables_are_sorted_and_cover_the_detector() {
-        assert!(COMMON.iter().all(|(_, words)| words.is_sorted()));
+        assert!(COMMON.len() <= 8 && COMMON.iter().all(|(_, words)| words.is_sorted()));
+        assert!(LANGUAGES_OF.iter().all(|(word, _)| word.len() <= COMMON_WORD_BYTES_MAX));
         let missing: Vec<&str> = whatlang::Lang::all().iter().map(|l| l.code()).filter(|c| two_letters(c) == UNKNOWN).collect();
         assert!(missing.is_empty(), "{missing:?} have no two-letter code");
     }

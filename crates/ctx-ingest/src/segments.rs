@@ -140,7 +140,7 @@ fn last_line_end(bytes: &[u8], charset: Charset) -> Option<usize> {
     }
     let line_feed = if charset.encoding == encoding_rs::UTF_16LE { [b'\n', 0] } else { [0, b'\n'] };
     let units = bytes.chunks_exact(2);
-    units.enumerate().filter(|(_, unit)| *unit == line_feed).last().map(|(idx, _)| (idx + 1) * 2)
+    units.enumerate().rfind(|(_, unit)| *unit == line_feed).map(|(idx, _)| (idx + 1) * 2)
 }
 
 fn last_unquoted_line_end(bytes: &[u8]) -> Option<usize> {

@@ -116,7 +116,7 @@ impl Reader<'_> {
 
     fn reference(&mut self) {
         match entities::read(&self.page[self.at..]) {
-            Some((c, length)) if !(c.is_whitespace() && !self.is_pre) => {
+            Some((c, length)) if !c.is_whitespace() || self.is_pre => {
                 let step = length.div_ceil(c.len_utf8()) as u64;
                 self.map.push(self.text.len(), self.at as u64, step);
                 self.text.push(c);
@@ -211,7 +211,8 @@ impl Reader<'_> {
     }
 
     fn end_block(&mut self, separator: &str) {
-        if self.text[self.block..].trim().is_empty() || is_only_a_heading(&self.text[self.block..]) && !separator.is_empty() {
+        let block = &self.text[self.block..];
+        if block.trim().is_empty() || (is_only_a_heading(block) && !separator.is_empty()) {
             return;
         }
         if !separator.is_empty() {

@@ -101,11 +101,10 @@ fn flattened(line: &str, members: Vec<Member>, id: String, title: String) -> Rec
             Some(key) => format!("{prefix}.{}", &line[key.clone()]),
             None => prefix.clone(),
         };
-        if member.shape == Shape::Nested && stack.len() < DEPTH_MAX {
-            if let Some((inner, _)) = members_of_any(line, member.value.start) {
-                stack.push((name, inner.into_iter()));
-                continue;
-            }
+        let is_opened = member.shape == Shape::Nested && stack.len() < DEPTH_MAX;
+        if let Some((inner, _)) = is_opened.then(|| members_of_any(line, member.value.start)).flatten() {
+            stack.push((name, inner.into_iter()));
+            continue;
         }
         out.pair(line, &name, &member);
     }

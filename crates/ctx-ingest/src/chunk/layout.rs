@@ -25,6 +25,7 @@ pub(crate) struct Block {
 pub(crate) enum Join {
     /// Prose: a document that fits is one passage; tiny sections join their neighbours.
     Prose,
+    #[cfg_attr(not(feature = "code"), allow(dead_code))]
     /// Code: a definition of some size stands alone, so that its symbol can be cited.
     Symbols,
 }
@@ -54,6 +55,7 @@ impl Sections {
     }
 
     /// Depth of a section.
+    #[cfg_attr(not(feature = "code"), allow(dead_code))]
     pub(crate) fn depth(&self, section: u32) -> usize {
         self.paths[section as usize].len()
     }

@@ -113,11 +113,8 @@ impl Scanner<'_> {
                 return range.end;
             }
             let separator = if rule == "---" { ':' } else { '=' };
-            if let Some((key, value)) = line.split_once(separator) {
-                if key.trim_end().eq_ignore_ascii_case("title") {
-                    title = Some(value.trim().trim_matches(['"', '\'']));
-                }
-            }
+            let pair = line.split_once(separator).filter(|(key, _)| key.trim_end().eq_ignore_ascii_case("title"));
+            title = pair.map(|(_, value)| value.trim().trim_matches(['"', '\''])).or(title);
         }
         0
     }

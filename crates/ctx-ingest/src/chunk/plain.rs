@@ -90,10 +90,12 @@ struct Heading<'a> {
 
 fn heading_at<'a>(text: &'a str, all: &[Range<usize>], idx: usize) -> Option<Heading<'a>> {
     let line = |n: usize| all.get(n).map(|range| text[range.clone()].trim_end());
-    if let (Some(over), Some(title), Some(under)) = (line(idx).and_then(underline), line(idx + 1), line(idx + 2)) {
-        if underline(under) == Some(over) && underline(title).is_none() && !title.trim().is_empty() {
-            return Some(Heading { title: title.trim(), mark: over, is_overlined: true, lines: 3 });
-        }
+    if let (Some(over), Some(title), Some(under)) = (line(idx).and_then(underline), line(idx + 1), line(idx + 2))
+        && underline(under) == Some(over)
+        && underline(title).is_none()
+        && !title.trim().is_empty()
+    {
+        return Some(Heading { title: title.trim(), mark: over, is_overlined: true, lines: 3 });
     }
     let (title, under) = (line(idx)?, line(idx + 1)?);
     let mark = underline(under)?;

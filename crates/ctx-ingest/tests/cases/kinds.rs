@@ -1,7 +1,9 @@
 //! Each kind of file is cut along its own structure.
 
 use super::*;
-use ctx_ingest::{DocumentKind, Warning, kind::CodeLanguage};
+use ctx_ingest::Warning;
+#[cfg(feature = "code")]
+use ctx_ingest::{DocumentKind, kind::CodeLanguage};
 
 fn sections(document: &Document) -> Vec<&str> {
     document.passages.iter().map(|p| p.passage.locator.section.as_str()).collect()
@@ -30,6 +32,7 @@ fn tiny_sections_join_their_neighbours() {
     assert!(sections(&document).contains(&"A, B, C"), "{:?}", sections(&document));
 }
 
+#[cfg(feature = "code")]
 #[test]
 fn code_is_cited_by_symbol() {
     let body = "        let value = self.balance + amount;\n".repeat(40);
@@ -48,6 +51,7 @@ fn code_is_cited_by_symbol() {
     assert_faithful(&document, source.as_bytes());
 }
 
+#[cfg(feature = "code")]
 #[test]
 fn every_language_names_its_definitions() {
     let line = "  x = x + step(value, other, more);\n".repeat(40);

@@ -108,7 +108,7 @@ fn unreadable_files_and_odd_names_are_reported() {
     let odd = dir.path().join(std::ffi::OsStr::from_bytes(b"bad-\xff.md"));
     let has_odd = std::fs::write(odd, "x").is_ok();
     let locked = dir.path().join("locked.md");
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).expect("chmod");
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).expect("chmod");
     let is_locked = std::fs::File::open(&locked).is_err();
     let found = walk(dir.path(), &WalkOptions::default()).expect("exists");
     assert!(paths(&found).contains(&"長い名前.md") && paths(&found).contains(&"a\tb\nc.md"));
