@@ -1,1 +1,16 @@
-//! Estimators, statistics and calibration.
+//! What each alternative would cost and achieve.
+//!
+//! - [`model`]: the cost model itself, one `match` over operator kinds, on one screen.
+//! - [`evidence`]: P(the needed evidence is read) before retrieval, and its calibration on the scores seen after it.
+//! - [`quality`]: P(right | evidence) of answerers, with n and provenance.
+//! - [`statistics`]: measured residuals that correct the priors and report their own error.
+//!
+//! Coefficients are files under `coefficients/`, each with its provenance; formulas cite `CITATIONS.md`.
+
+pub mod coefficients;
+pub mod evidence;
+pub mod model;
+pub mod quality;
+pub mod statistics;
+
+pub use model::{estimate, CostInputs};

@@ -23,6 +23,8 @@ pub struct Item {
     pub latency_p90: Micros,
     /// Whether it reads the source (a skip does not).
     pub reads: bool,
+    /// Items of one shape differ in numbers only.
+    pub shape: u32,
 }
 
 /// Coordinates of a selection. Latencies are those of the slowest branch, the rest are sums.
@@ -67,6 +69,8 @@ impl Totals {
 pub struct Frame {
     /// Its alternatives, one per stage, ascending.
     pub alternatives: Vec<AlternativeId>,
+    /// Frames of one shape differ in numbers only.
+    pub shape: u32,
     /// P(right | evidence in context).
     pub right_with: Ppm,
     /// P(right | an answer exists but is not in the context).

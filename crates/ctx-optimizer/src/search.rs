@@ -40,6 +40,8 @@ pub struct Solution {
     pub winner: Option<Candidate>,
     /// Best plans, best first, of different frames or selections.
     pub best: Vec<Candidate>,
+    /// The best plan of another shape than the winner's.
+    pub runner_up: Option<Candidate>,
     /// Pareto set over (accuracy, cost, latency), best value first.
     pub frontier: Vec<Candidate>,
     /// Per alternative: best plan through it.
@@ -154,6 +156,11 @@ pub fn solve(problem: &Problem) -> Solution {
         if better(problem, (&a.value, a.frame, &a.totals), (&b.value, b.frame, &b.totals)) { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater }
     };
     let frontier = pareto(problem, &candidates);
+    let shape = |c: &Candidate| -> (u32, Vec<u32>) {
+        (problem.frames[c.frame].shape, labels.selection(c.selection[0]).iter().zip(&items).map(|(i, g)| g[*i].shape).collect())
+    };
+    let first = candidates.iter().min_by(|a, b| position(a, b)).cloned();
+    let runner_up = first.and_then(|w| best_of_other_shape(&candidates, &shape(&w), shape, position));
     let keep = candidates.len().min(BEST_PLANS_MAX);
     if candidates.len() > keep && keep > 0 {
         candidates.select_nth_unstable_by(keep - 1, position);
@@ -169,6 +176,7 @@ pub fn solve(problem: &Problem) -> Solution {
     frontier.sort_by(position);
     frontier.truncate(FRONTIER_MAX);
 
+    let runner_up = runner_up.map(expand);
     let winner = best.first().cloned();
     let bound = match (&winner, labels.truncated) {
         (Some(w), false) => w.value,
@@ -183,6 +191,7 @@ pub fn solve(problem: &Problem) -> Solution {
     Solution {
         winner,
         best,
+        runner_up,
         frontier,
         through,
         bound,
@@ -190,6 +199,22 @@ pub fn solve(problem: &Problem) -> Solution {
         stopped_by: labels.truncated.then(|| format!("labels_max = {}", problem.labels_max)),
         diagnosis,
     }
+}
+
+/// Shapes are compared only for candidates that would improve on the one at hand.
+fn best_of_other_shape(
+    candidates: &[Candidate],
+    winner: &(u32, Vec<u32>),
+    shape: impl Fn(&Candidate) -> (u32, Vec<u32>),
+    position: impl Fn(&Candidate, &Candidate) -> std::cmp::Ordering,
+) -> Option<Candidate> {
+    let mut best: Option<&Candidate> = None;
+    for candidate in candidates {
+        if best.is_none_or(|b| position(candidate, b) == std::cmp::Ordering::Less) && shape(candidate) != *winner {
+            best = Some(candidate);
+        }
+    }
+    best.cloned()
 }
 
 /// A kept item that dominates `item`; `by` may itself be dominated, its dominator then serves.
@@ -309,12 +334,14 @@ mod tests {
             latency_p50: Micros(latency),
             latency_p90: Micros(latency * 2),
             reads,
+            shape: id,
         }
     }
 
     fn frame(id: u32, (right, caught, price, latency, budget, calls): (u32, u32, i64, u64, u64, u32)) -> Frame {
         Frame {
             alternatives: vec![AlternativeId(id)],
+            shape: id,
             right_with: Ppm(right),
             right_without: Ppm(right / 9),
             withheld_with: Ppm(50_000),

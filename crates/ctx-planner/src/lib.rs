@@ -1,1 +1,144 @@
-//! The ordered list of planning stages, and the checks between them.
+//! Planning: the ordered list of stages, and the checks between them.
+//!
+//! ```text
+//! Goal ──analyze──▶ Intent ──generate──▶ PlanSpace ──estimate──▶ Problem ──solve──▶ Solution
+//!                                                                                      │
+//!                      Schedule ◀──schedule── ExecutionGraph ◀──lower── Plan ◀──write──┘
+//! ```
+//!
+//! [`Planner::plan`] is a pure function of its [`Inputs`]: no I/O, no clock, no environment, no trait object. The same
+//! inputs give the same bytes. After every stage [`check`] verifies what the types cannot say.
+
+mod assemble;
+pub mod check;
+mod error;
+mod inputs;
+mod refuse;
+mod stamps;
+mod write;
+
+pub use ctx_types::{Denial, Settings};
+pub use error::PlanError;
+pub use inputs::{Inputs, Planned};
+pub use stamps::stamps;
+
+use ctx_cost::CostInputs;
+use ctx_graph::LoweringParameters;
+use ctx_intent::IntentModel;
+use ctx_types::{Goal, Intent, Plan, Ppm, SourceName};
+
+/// Version of the planner: part of every plan-cache key. Moves when the same inputs may give another plan.
+pub const PLANNER_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+
+/// The planner. Immutable; share it freely.
+#[derive(Clone, Debug)]
+pub struct Planner {
+    intent: IntentModel,
+    labels_max: usize,
+}
+
+/// Builds a [`Planner`]: plug-in values are given here, as values.
+#[derive(Clone, Debug)]
+pub struct PlannerBuilder {
+    intent: IntentModel,
+    labels_max: usize,
+}
+
+impl PlannerBuilder {
+    /// Another intent model than the shipped one.
+    pub fn intent_model(mut self, model: IntentModel) -> Self {
+        self.intent = model;
+        self
+    }
+
+    /// Another bound on the search, in labels per source.
+    pub fn labels_max(mut self, labels: usize) -> Self {
+        self.labels_max = labels.max(1);
+        self
+    }
+
+    /// The planner.
+    pub fn build(self) -> Planner {
+        Planner { intent: self.intent, labels_max: self.labels_max }
+    }
+}
+
+impl Planner {
+    /// The shipped intent model and the default bound.
+    pub fn builder() -> PlannerBuilder {
+        PlannerBuilder { intent: IntentModel::embedded().clone(), labels_max: ctx_optimizer::problem::LABELS_MAX }
+    }
+
+    /// [`PLANNER_VERSION`].
+    pub fn version() -> &'static str {
+        PLANNER_VERSION
+    }
+
+    /// The goal's intent, as planning sees it.
+    pub fn analyze(&self, goal: &Goal) -> Intent {
+        ctx_intent::analyze(&goal.text, &self.intent)
+    }
+
+    /// The best feasible plan with its graph and schedule.
+    pub fn plan(&self, inputs: &Inputs<'_>) -> Result<Planned, PlanError> {
+        let sources = inputs::permitted(inputs)?;
+        let intent = self.analyze(inputs.goal);
+        let limits = inputs::limits(inputs);
+        let view = ctx_candidates::View {
+            goal: inputs.goal,
+            limits: &limits,
+            intent: &intent,
+            catalog: inputs.catalog,
+            probe: inputs.probe,
+            denials: inputs.denials,
+            settings: inputs.settings,
+            sources: &sources,
+        };
+        inputs::check_hints(&view)?;
+        let space = ctx_candidates::generate(&view);
+        check::space(&space)?;
+        let cost = cost_inputs(inputs, &limits, &intent, &sources);
+        let assembled = assemble::assemble(&view, &cost, &space, self.labels_max);
+        let solution = ctx_optimizer::solve(&assembled.problem);
+        let context = write::Context { inputs, view: &view, cost: &cost, space: &space, assembled: &assembled, solution: &solution };
+        let plan = match &solution.winner {
+            Some(winner) if space.groups.iter().all(|(_, g)| !g.is_empty()) => write::plan(&context, winner)?,
+            _ => return Err(PlanError::Infeasible(Box::new(refuse::infeasible(&context)))),
+        };
+        check::plan(&plan, &space)?;
+        self.finish(plan)
+    }
+
+    /// Graph and schedule of a plan, new or from the cache.
+    pub fn finish(&self, plan: Plan) -> Result<Planned, PlanError> {
+        let graph = ctx_graph::lower_with(&plan, &lowering()).map_err(|e| PlanError::Internal(e.to_string()))?;
+        let schedule = ctx_scheduler::schedule(&graph, &plan.limits).map_err(|e| PlanError::Internal(e.to_string()))?;
+        Ok(Planned { plan, graph, schedule })
+    }
+}
+
+/// The fitted weight of linear fusion goes into the graph, so that what is executed is what was estimated.
+fn lowering() -> LoweringParameters {
+    LoweringParameters { dense_weight: Ppm::from_share(1.0 - ctx_cost::evidence::linear_bm25_weight()), ..LoweringParameters::default() }
+}
+
+fn cost_inputs<'a>(inputs: &Inputs<'a>, limits: &'a ctx_types::Constraints, intent: &'a Intent, sources: &[SourceName]) -> CostInputs<'a> {
+    let features = sources
+        .iter()
+        .map(|name| {
+            let entry = inputs.catalog.sources.get(name);
+            (name.clone(), entry.and_then(|e| ctx_cost::evidence::before(inputs.probe.sources.get(name), e)))
+        })
+        .collect();
+    CostInputs {
+        tenant: &inputs.goal.principal.tenant,
+        limits,
+        intent,
+        catalog: inputs.catalog,
+        probe: inputs.probe,
+        statistics: inputs.statistics,
+        settings: inputs.settings,
+        prompt_overhead: ctx_candidates::rules::PROMPT_OVERHEAD,
+        features,
+    }
+}

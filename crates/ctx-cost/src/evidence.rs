@@ -1,0 +1,232 @@
+//! P(the needed evidence is read): before retrieval from catalog and probe, after it from the scores seen.
+//!
+//! Both are logistic models over features that exist without labels on any source; coefficients per access path are in
+//! `coefficients/evidence.json` with their provenance. Before retrieval the features are query-performance predictors
+//! (Hauff 2010: maximum and average IDF; Zhao et al. 2008: collection-query similarity); after it, the top score as a
+//! share of what the goal's terms could reach at most, and the gap to the last one.
+
+use crate::coefficients::{self, AfterCoefficients, BeforeCoefficients};
+use ctx_types::intent::EvidenceShape;
+use ctx_types::{AccessPath, Certainty, Estimated, Intent, Ppm, SourceEntry, SourceProbe};
+
+/// BM25's k1 + 1: the most one term can contribute, in units of its IDF.
+const BM25_TERM_MAX: f64 = 2.2;
+/// Interval half width, in logits, of a fitted estimate about one query: leave-one-collection-out residuals are of this size.
+const LOGIT_SPREAD: f64 = 1.5;
+/// Without a probe or statistics nothing is known: P = .5, interval [.05, .95].
+const BLIND: (u32, u32, u32) = (500_000, 50_000, 950_000);
+
+/// Features before retrieval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Before {
+    /// Largest IDF among the goal's terms, as a share of the largest possible in the source.
+    pub max_idf: f64,
+    /// Mean IDF, as the same share.
+    pub mean_idf: f64,
+    /// Share of the goal's IDF mass that occurs in the source.
+    pub coverage: f64,
+    /// Cosine to the source's centroid.
+    pub centroid: f64,
+    /// ln(passages).
+    pub ln_passages: f64,
+    /// ln(1 + terms).
+    pub ln_terms: f64,
+    /// Passages that hold an identifier of the goal.
+    pub identifier_passages: u64,
+    /// Largest possible BM25 score of the goal in this source.
+    pub ceiling: f64,
+}
+
+/// BM25's inverse document frequency (Robertson and Zaragoza 2009): ln(1 + (N − df + ½)/(df + ½)).
+pub fn idf(passages: u64, containing: u64) -> f64 {
+    let (n, df) = (passages as f64, containing.min(passages) as f64);
+    libm::log(1.0 + (n - df + 0.5) / (df + 0.5))
+}
+
+/// Features of a probed source; `None` when the source was not probed or is empty.
+pub fn before(probe: Option<&SourceProbe>, entry: &SourceEntry) -> Option<Before> {
+    let probe = probe?;
+    let passages = entry.passages;
+    if passages == 0 {
+        return None;
+    }
+    let most = idf(passages, 0);
+    let terms = probe.terms.len().max(1) as f64;
+    let present: f64 = probe.terms.iter().filter(|t| t.passages > 0).map(|t| idf(passages, t.passages)).sum();
+    let all: f64 = probe.terms.iter().map(|t| idf(passages, t.passages)).sum();
+    let largest = probe.terms.iter().filter(|t| t.passages > 0).map(|t| idf(passages, t.passages)).fold(0.0, f64::max);
+    Some(Before {
+        max_idf: largest / most,
+        mean_idf: present / terms / most,
+        coverage: if all > 0.0 { present / all } else { 0.0 },
+        centroid: probe.centroid_similarity.map_or(0.0, |s| f64::from(s) / 1e4),
+        ln_passages: libm::log(passages as f64),
+        ln_terms: libm::log1p(probe.terms.len() as f64),
+        identifier_passages: probe.identifiers.iter().map(|i| i.passages).sum(),
+        ceiling: BM25_TERM_MAX * present,
+    })
+}
+
+fn sigmoid(z: f64) -> f64 {
+    1.0 / (1.0 + libm::exp(-z))
+}
+
+fn logit_before(c: &BeforeCoefficients, f: &Before, read: f64) -> f64 {
+    c.bias
+        + c.max_idf * f.max_idf
+        + c.mean_idf * f.mean_idf
+        + c.coverage * f.coverage
+        + c.centroid * f.centroid
+        + c.ln_passages * f.ln_passages
+        + c.ln_terms * f.ln_terms
+        + c.ln_read * libm::log(read.max(1.0))
+}
+
+/// P(evidence among `read` passages of this path), before retrieval. Non-decreasing in `read`.
+pub fn expected(path: AccessPath, features: Option<&Before>, read: f64, passages: u64, intent: &Intent) -> Estimated<Ppm> {
+    let Some(f) = features else { return blind() };
+    let shipped = coefficients::evidence();
+    if read <= 0.0 {
+        return Estimated::new(Ppm(0), Ppm(0), Ppm(0), Certainty::Configured, "reads nothing");
+    }
+    let lookup = if path == AccessPath::Whole { AccessPath::HybridLinear } else { path };
+    let c = &shipped.before[lookup.as_str()];
+    let read = read.min(passages as f64);
+    let z = logit_before(c, f, read);
+    let reach = identifier_reach(path, f, read);
+    let exact = exact_leg(path, f, read);
+    let hops = |z: f64| multi_hop(1.0 - (1.0 - sigmoid(z) * reach) * (1.0 - exact), intent);
+    let point = hops(z);
+    let certainty = if c.n > 0 { Certainty::Measured { n: c.n } } else { Certainty::Prior };
+    Estimated::new(
+        Ppm::from_share(point),
+        Ppm::from_share(hops(z - LOGIT_SPREAD)),
+        Ppm::from_share(hops(z + LOGIT_SPREAD)),
+        certainty,
+        "coefficients/evidence.json before",
+    )
+}
+
+/// An identifier look-up reads only passages that hold it: none held, none read.
+fn identifier_reach(path: AccessPath, f: &Before, read: f64) -> f64 {
+    if path != AccessPath::Identifier {
+        return 1.0;
+    }
+    if f.identifier_passages == 0 { 0.0 } else { (read / f.identifier_passages as f64).min(1.0) }
+}
+
+/// A ranked path also looks the goal's identifiers up where the source holds them, and those hits stand first.
+fn exact_leg(path: AccessPath, f: &Before, read: f64) -> f64 {
+    if f.identifier_passages == 0 || matches!(path, AccessPath::Identifier | AccessPath::Whole) {
+        return 0.0;
+    }
+    let c = &coefficients::evidence().before[AccessPath::Identifier.as_str()];
+    sigmoid(logit_before(c, f, read)) * identifier_reach(AccessPath::Identifier, f, read)
+}
+
+/// Multi-hop goals need every hop: with P(multi-hop) = m, p becomes (1 − m)·p + m·p².
+fn multi_hop(p: f64, intent: &Intent) -> f64 {
+    let m = intent.evidence.of(EvidenceShape::MultiHop).share();
+    (1.0 - m) * p + m * p * p
+}
+
+fn blind() -> Estimated<Ppm> {
+    let (value, low, high) = BLIND;
+    Estimated::new(Ppm(value), Ppm(low), Ppm(high), Certainty::Prior, "no statistics of this source")
+}
+
+/// What the lists of one access looked like.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ScoreProfile {
+    /// Top BM25 score as a share of [`Before::ceiling`]; 0 without a BM25 leg or ceiling.
+    pub bm25_share: f64,
+    /// (first − last)/first of the BM25 list.
+    pub bm25_gap: f64,
+    /// Top cosine; 0 without a dense leg.
+    pub cosine: f64,
+    /// First minus last cosine.
+    pub cosine_gap: f64,
+    /// Whether some passage holds an identifier of the goal literally.
+    pub exact: bool,
+    /// Passages returned.
+    pub read: u32,
+}
+
+impl ScoreProfile {
+    /// From the raw scores of the legs, best first.
+    pub fn new(bm25: &[f64], ceiling: f64, cosine: &[f64], exact: bool, read: u32) -> ScoreProfile {
+        let ends = |list: &[f64]| (list.first().copied().unwrap_or(0.0), list.last().copied().unwrap_or(0.0));
+        let ((b1, bn), (c1, cn)) = (ends(bm25), ends(cosine));
+        ScoreProfile {
+            bm25_share: share_of_ceiling(b1, ceiling),
+            bm25_gap: if b1 > 0.0 { (b1 - bn) / b1 } else { 0.0 },
+            cosine: c1,
+            cosine_gap: c1 - cn,
+            exact,
+            read,
+        }
+    }
+}
+
+/// A BM25 score as a share of its ceiling, in 0..=1; 0 without a ceiling.
+pub fn share_of_ceiling(score: f64, ceiling: f64) -> f64 {
+    if ceiling > 0.0 { (score / ceiling).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// P(evidence is among what was read), calibrated on the scores seen. Zero when nothing was read.
+pub fn calibrated(path: AccessPath, profile: &ScoreProfile) -> Ppm {
+    if profile.read == 0 {
+        return Ppm(0);
+    }
+    let lookup = if path == AccessPath::Whole { AccessPath::HybridLinear } else { path };
+    let c: &AfterCoefficients = &coefficients::evidence().after[lookup.as_str()];
+    let z = c.bias
+        + c.bm25_share * profile.bm25_share
+        + c.bm25_gap * profile.bm25_gap
+        + c.cosine * profile.cosine
+        + c.cosine_gap * profile.cosine_gap
+        + if profile.exact { c.exact } else { 0.0 }
+        + c.ln_read * libm::log(f64::from(profile.read));
+    Ppm::from_share(sigmoid(z))
+}
+
+/// P(one passage is relevant). `rank` is 1-based.
+pub fn relevance(bm25_share: f64, cosine: f64, exact: bool, rank: u32) -> Ppm {
+    let c = &coefficients::evidence().relevance;
+    let z = c.bias + c.bm25_share * bm25_share + c.cosine * cosine + if exact { c.exact } else { 0.0 } + c.ln_rank * libm::log(f64::from(rank.max(1)));
+    Ppm::from_share(sigmoid(z))
+}
+
+/// q^(1/m): the level each of m parallel branches must reach for all to have reached it with probability q.
+pub fn root(q: f64, branches: u32) -> f64 {
+    libm::pow(q, 1.0 / f64::from(branches.max(1)))
+}
+
+/// Weight of the BM25 share in linear fusion within a source; the cosine gets the rest.
+pub fn linear_bm25_weight() -> f64 {
+    coefficients::evidence().linear_fusion.bm25_weight
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idf_is_finite_at_the_ends() {
+        for (n, df) in [(0, 0), (1, 1), (10, 20), (1_000_000, 0)] {
+            assert!(idf(n, df).is_finite() && idf(n, df) >= 0.0);
+        }
+    }
+
+    #[test]
+    fn a_list_of_nothing_is_no_evidence() {
+        assert_eq!(calibrated(AccessPath::Bm25, &ScoreProfile::new(&[], 0.0, &[], false, 0)), Ppm(0));
+    }
+
+    #[test]
+    fn a_better_list_is_more_evidence() {
+        let weak = ScoreProfile::new(&[2.0, 1.9], 20.0, &[0.2, 0.19], false, 10);
+        let strong = ScoreProfile::new(&[15.0, 3.0], 20.0, &[0.8, 0.3], false, 10);
+        assert!(calibrated(AccessPath::HybridLinear, &strong) > calibrated(AccessPath::HybridLinear, &weak));
+    }
+}

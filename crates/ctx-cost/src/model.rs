@@ -1,0 +1,202 @@
+//! The cost model on one screen: one `match` over operator kinds. Calibration and statistics live elsewhere.
+
+use crate::evidence::{self, Before};
+use crate::quality;
+use crate::statistics::{Field, OperatorClass, SizeClass, StatKey, Statistics};
+use ctx_types::estimate::AlternativeEstimate;
+use ctx_types::{
+    AccessPath, Alternative, Catalog, Certainty, Constraints, Estimated, Intent, Layout, Micros, ModelEntry, ModelName, NanoUsd, Operator, PicoUsd,
+    Ppm, Probe, Settings, SourceEntry, SourceName, Stage, Tokens,
+};
+use std::collections::BTreeMap;
+
+/// What estimates are made from; all values.
+pub struct CostInputs<'a> {
+    /// Whose statistics.
+    pub tenant: &'a str,
+    /// Constraints in force.
+    pub limits: &'a Constraints,
+    /// The analysed goal.
+    pub intent: &'a Intent,
+    /// What exists.
+    pub catalog: &'a Catalog,
+    /// What the sources said.
+    pub probe: &'a Probe,
+    /// What was measured.
+    pub statistics: &'a Statistics,
+    /// Configuration.
+    pub settings: &'a Settings,
+    /// Upper bound of instructions around context and question.
+    pub prompt_overhead: Tokens,
+    /// Features per source, computed once.
+    pub features: BTreeMap<SourceName, Option<Before>>,
+}
+
+/// Latency of merging, packing and layout: measured on 50 passages, two cores (`benchmarks/`, planning suite). Prior.
+const CPU_OPERATOR: (u64, u64) = (150, 600);
+/// Latency of the extractive answerer per 1,000 context tokens. Prior, corrected by statistics.
+const EXTRACTIVE_PER_KTOKEN: (u64, u64) = (400, 1_200);
+
+/// The estimate of one alternative. `context` is the number of context tokens an answerer reads.
+pub fn estimate(inputs: &CostInputs<'_>, alternative: &Alternative, context: Tokens) -> AlternativeEstimate {
+    match (&alternative.stage, &alternative.operator) {
+        (Stage::Access(source), Operator::Access { path, k, quota }) => access(inputs, source, *path, *k, *quota),
+        (_, Operator::Fuse { .. } | Operator::Pack { .. }) => AlternativeEstimate {
+            latency: Some(latency(inputs, alternative, CPU_OPERATOR)),
+            tokens: matches!(alternative.operator, Operator::Pack { .. }).then(|| Estimated::new(context, Tokens(0), context, Certainty::Prior, "expected context")),
+            ..AlternativeEstimate::default()
+        },
+        (_, Operator::Answer { model: Some(model), .. }) => match inputs.catalog.models.get(model) {
+            Some(entry) => call(inputs, model, entry, context),
+            None => AlternativeEstimate::default(),
+        },
+        (_, Operator::Answer { model: None, .. }) => AlternativeEstimate {
+            cost: Some(Estimated::exact(NanoUsd(0), "no model call")),
+            latency: Some(latency(inputs, alternative, per_ktoken(EXTRACTIVE_PER_KTOKEN, context))),
+            quality: Some(quality::answerer(ctx_types::Strategy::Extractive, None, Layout::ContextFirst, inputs.intent).right_with),
+            ..AlternativeEstimate::default()
+        },
+        (_, Operator::Verify { verifier }) => {
+            let entry = inputs.catalog.capabilities.verifiers.iter().find(|v| v.name == *verifier);
+            AlternativeEstimate { latency: entry.map(|e| e.latency.clone()), quality: entry.map(|e| e.catches.clone()), ..AlternativeEstimate::default() }
+        }
+        _ => AlternativeEstimate::default(),
+    }
+}
+
+fn per_ktoken((p50, p90): (u64, u64), tokens: Tokens) -> (u64, u64) {
+    let k = tokens.get().max(250);
+    (p50 * k / 1_000, p90 * k / 1_000)
+}
+
+/// Passages of a source that fit: k, the quota and `final_k` bound them, and the source itself does.
+pub fn expected_passages(inputs: &CostInputs<'_>, entry: &SourceEntry, k: u32, quota: Tokens) -> f64 {
+    let mean = mean_passage(entry);
+    let most = inputs.limits.final_k.or(inputs.settings.final_k).map_or(f64::MAX, f64::from);
+    f64::from(k).min(quota.get() as f64 / mean).min(most).min(entry.passages.max(1) as f64)
+}
+
+fn mean_passage(entry: &SourceEntry) -> f64 {
+    if entry.passages == 0 || entry.tokens.get() == 0 { 200.0 } else { entry.tokens.get() as f64 / entry.passages as f64 }
+}
+
+/// Factor for a source whose kind is less likely to hold the answer than the best permitted kind.
+fn kind_factor(inputs: &CostInputs<'_>, entry: &SourceEntry) -> f64 {
+    let best = inputs.features.keys().filter_map(|s| inputs.catalog.sources.get(s)).map(|e| inputs.intent.sources.of(e.kind)).max().unwrap_or(Ppm(0));
+    let mine = inputs.intent.sources.of(entry.kind);
+    if best.get() == 0 { 1.0 } else { mine.share() / best.share() }
+}
+
+/// P(evidence) of reading `read` passages, scaled by the source kind.
+pub fn evidence_of(inputs: &CostInputs<'_>, source: &SourceName, entry: &SourceEntry, path: AccessPath, read: f64) -> Estimated<Ppm> {
+    let features = inputs.features.get(source).and_then(Option::as_ref);
+    let raw = evidence::expected(path, features, read, entry.passages, inputs.intent);
+    let factor = kind_factor(inputs, entry);
+    let scale = |p: Ppm| Ppm::from_share(p.share() * factor);
+    Estimated::new(scale(raw.value), scale(raw.low), raw.high, raw.certainty, raw.provenance)
+}
+
+fn access(inputs: &CostInputs<'_>, source: &SourceName, path: AccessPath, k: u32, quota: Tokens) -> AlternativeEstimate {
+    let Some(entry) = inputs.catalog.sources.get(source) else { return AlternativeEstimate::default() };
+    let read = expected_passages(inputs, entry, k, quota);
+    let count = read.floor().max(1.0) as u32;
+    let tokens = Tokens((read * mean_passage(entry)).round() as u64).min(quota);
+    let [p10, _, p90, _] = entry.passage_tokens.map(|t| Tokens(u64::from(t) * u64::from(count)));
+    let certainty = if entry.passages > 0 { Certainty::Measured { n: u32::try_from(entry.passages).unwrap_or(u32::MAX) } } else { Certainty::Prior };
+    let described = entry.access.iter().find(|a| a.path == path);
+    AlternativeEstimate {
+        hits: Some(Estimated::new(count, 0, count.max(k), certainty, "k, quota and passage sizes")),
+        tokens: Some(Estimated::new(tokens, p10.min(quota), p90.min(quota), certainty, "passage sizes of the catalog")),
+        cost: Some(Estimated::exact(NanoUsd(0), "no model call")),
+        latency: described.map(|a| {
+            let prior = Estimated::new(a.latency_p50.value, Micros(0), a.latency_p90.value, a.latency_p50.certainty, a.latency_p50.provenance.clone());
+            inputs.statistics.corrected(&access_key(inputs, path, entry), prior)
+        }),
+        evidence: Some(evidence_of(inputs, source, entry, path, read)),
+        quality: None,
+    }
+}
+
+/// Statistics key of an access path on a source of this size.
+pub fn access_key(inputs: &CostInputs<'_>, path: AccessPath, entry: &SourceEntry) -> StatKey {
+    StatKey::access(inputs.tenant, Field::Latency, path, inputs.intent.bucket, SizeClass::of(entry.passages))
+}
+
+fn latency(inputs: &CostInputs<'_>, alternative: &Alternative, (p50, p90): (u64, u64)) -> Estimated<Micros> {
+    let prior = Estimated::new(Micros(p50), Micros(0), Micros(p90), Certainty::Prior, "measured on two cores, benchmarks");
+    let key = StatKey::new(inputs.tenant, Field::Latency, operator_class(&alternative.operator), operator_key(&alternative.operator), inputs.intent.bucket);
+    inputs.statistics.corrected(&key, prior)
+}
+
+/// Name under which an operator's actuals are kept.
+pub fn operator_key(operator: &Operator) -> &str {
+    match operator {
+        Operator::Access { path, .. } => path.as_str(),
+        Operator::Fuse { method } => method.as_str(),
+        Operator::Pack { .. } => "pack",
+        Operator::Answer { model: Some(model), .. } => model.as_str(),
+        Operator::Answer { strategy, .. } => strategy.as_str(),
+        Operator::Verify { verifier } => verifier,
+        Operator::Skip | Operator::NoRerank | Operator::NoCompress | Operator::NoVerify => "none",
+    }
+}
+
+fn operator_class(operator: &Operator) -> OperatorClass {
+    match operator {
+        Operator::Access { .. } => OperatorClass::Access,
+        Operator::Answer { model: Some(_), .. } => OperatorClass::Model,
+        Operator::Answer { model: None, .. } => OperatorClass::Strategy,
+        Operator::Verify { .. } => OperatorClass::Verifier,
+        _ => OperatorClass::Step,
+    }
+}
+
+/// Output tokens of one call: learned where measured, capped by the request and the model.
+pub fn output_tokens(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry) -> (Estimated<Tokens>, Tokens) {
+    let key = StatKey::model(inputs.tenant, Field::OutputTokens, model, inputs.intent.bucket);
+    let learned = inputs.statistics.corrected(&key, entry.output_tokens.clone());
+    let caps = [inputs.limits.max_output_tokens, entry.max_output, Some(entry.output_tokens.high)];
+    let cap = caps.into_iter().flatten().min().unwrap_or(learned.high);
+    (Estimated::new(learned.value.min(cap), learned.low.min(cap), learned.high.min(cap), learned.certainty, learned.provenance), cap)
+}
+
+/// Tokens that a prompt of `context` tokens counts under the model's tokenizer: (expected, bound).
+pub fn prompt_tokens(inputs: &CostInputs<'_>, entry: &ModelEntry, context: Tokens) -> (Tokens, Tokens) {
+    let o200k = context + inputs.probe.goal_tokens + inputs.prompt_overhead;
+    match &entry.tokenizer {
+        ctx_types::catalog::TokenizerFamily::Other { multiplier_milli: m } => {
+            (Tokens(o200k.get() * u64::from(m.value) / 1_000), Tokens((o200k.get() * u64::from(m.high)).div_ceil(1_000)))
+        }
+        _ => (o200k, o200k),
+    }
+}
+
+/// Price of `tokens`, zero where unknown: the plan then says that its cost is incomplete.
+pub fn price(price: Option<PicoUsd>, tokens: Tokens) -> PicoUsd {
+    price.unwrap_or(PicoUsd(0)).times(tokens)
+}
+
+fn call(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, context: Tokens) -> AlternativeEstimate {
+    let (input, input_bound) = prompt_tokens(inputs, entry, context);
+    let (output, cap) = output_tokens(inputs, model, entry);
+    let total = |i: Tokens, o: Tokens| (price(entry.prices.input, i) + price(entry.prices.output, o)).ceil_nano();
+    let known = entry.prices.input.is_some() && entry.prices.output.is_some();
+    let certainty = if known { output.certainty } else { Certainty::Unknown };
+    let generation = |t: Tokens, per: Micros| Micros(t.get() * per.get());
+    let key = StatKey::model(inputs.tenant, Field::Latency, model, inputs.intent.bucket);
+    let prior = Estimated::new(
+        entry.first_token.value + generation(output.value, entry.per_token.value),
+        entry.first_token.low + generation(output.low, entry.per_token.low),
+        entry.first_token.high + generation(output.high, entry.per_token.high),
+        entry.first_token.certainty.weaker(entry.per_token.certainty),
+        "time to first token + tokens × time per token",
+    );
+    AlternativeEstimate {
+        hits: None,
+        tokens: Some(Estimated::new(input + output.value, input + output.low, input_bound + cap, output.certainty, "prompt count + output length")),
+        cost: Some(Estimated::new(total(input, output.value), total(input, output.low), total(input_bound, cap), certainty, entry.prices.provenance.clone())),
+        latency: Some(inputs.statistics.corrected(&key, prior)),
+        evidence: None,
+        quality: Some(quality::answerer(ctx_types::Strategy::SingleShot, Some(entry), Layout::ContextFirst, inputs.intent).right_with),
+    }
+}

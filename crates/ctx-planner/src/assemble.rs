@@ -1,0 +1,237 @@
+//! From plan space and estimates to the optimizer's problem.
+
+use ctx_candidates::{FrameChoice, PlanSpace, View};
+use ctx_cost::{model, quality, CostInputs};
+use ctx_graph::latency;
+use ctx_optimizer::{Frame, Item, Problem};
+use ctx_types::{
+    AccessPath, Alternative, AlternativeEstimate, Certainty, FuseMethod, Layout, MicroNats, Micros, ModelEntry, Operator, PicoUsd, Ppm, Stage, Strategy, Tokens,
+};
+use std::collections::BTreeMap;
+
+/// Runs behind a measured latency before it may decide feasibility.
+const LATENCY_RUNS_MIN: u32 = 20;
+
+/// The problem, and what it was made from.
+pub(crate) struct Assembled {
+    /// For the optimizer.
+    pub problem: Problem,
+    /// Estimate of every surviving alternative, by its index in the plan space. Answerers at the largest pack budget.
+    pub estimates: Vec<AlternativeEstimate>,
+    /// Whether some frame's price is unknown, by frame.
+    pub price_unknown: Vec<bool>,
+}
+
+pub(crate) fn assemble(view: &View<'_>, cost: &CostInputs<'_>, space: &PlanSpace, labels_max: usize) -> Assembled {
+    let widest = space.alternatives.iter().filter_map(|a| budget(&a.operator)).max().unwrap_or(Tokens(0));
+    let estimates: Vec<AlternativeEstimate> = space
+        .alternatives
+        .iter()
+        .map(|a| model::estimate(cost, a, budget(&a.operator).unwrap_or(widest)))
+        .collect();
+    let branches = space.groups.iter().filter(|(_, g)| g.len() > 1).count().max(1);
+    let shapes = shapes(space);
+    let groups = space.groups.iter().map(|(_, members)| members.iter().map(|&m| item(cost, space, &estimates, m, branches, &shapes)).collect()).collect();
+    let answerable = answerable(cost, space);
+    let builder = FrameBuilder { view, cost, space, estimates: &estimates, answerable, shapes: &shapes };
+    let frames: Vec<Frame> = space.frames.iter().map(|f| builder.frame(f)).collect();
+    let price_unknown = space.frames.iter().map(|f| builder.price_unknown(f)).collect();
+    let problem = Problem { groups, frames, weights: view.goal.weights, objective: view.goal.objective, limits: view.limits.clone(), labels_max };
+    Assembled { problem, estimates, price_unknown }
+}
+
+fn budget(operator: &Operator) -> Option<Tokens> {
+    if let Operator::Pack { budget, .. } = operator { Some(*budget) } else { None }
+}
+
+/// A number per operator without its numbers.
+fn shapes(space: &PlanSpace) -> Vec<u32> {
+    let mut known: BTreeMap<String, u32> = BTreeMap::new();
+    space.alternatives.iter().map(|a| {
+        let next = known.len() as u32;
+        *known.entry(format!("{}/{}", a.stage, crate::write::shape_of(&a.operator))).or_insert(next)
+    }).collect()
+}
+
+fn item(cost: &CostInputs<'_>, space: &PlanSpace, estimates: &[AlternativeEstimate], member: usize, branches: usize, shapes: &[u32]) -> Item {
+    let alternative = &space.alternatives[member];
+    let estimate = &estimates[member];
+    let zero = Item {
+        id: alternative.id, evidence: MicroNats(0), loss: MicroNats(0), cost: PicoUsd(0), tokens: Tokens(0), quota: Tokens(0),
+        latency_p50: Micros(0), latency_p90: Micros(0), reads: false, shape: shapes[member],
+    };
+    let (Stage::Access(source), Operator::Access { path, k, quota }) = (&alternative.stage, &alternative.operator) else { return zero };
+    let Some(entry) = cost.catalog.sources.get(source) else { return zero };
+    let within = estimate.evidence.as_ref().map_or(Ppm(0), |e| e.value);
+    let unlimited = model::evidence_of(cost, source, entry, *path, model::expected_passages(cost, entry, *k, Tokens(u64::MAX))).value;
+    let step = estimate.latency.as_ref().map_or((Micros(0), Micros(0)), |l| (l.value, l.high));
+    let level = |q: f64| libm_pow(q, branches);
+    Item {
+        evidence: within.to_micro_nats(),
+        loss: ratio_nats(unlimited, within),
+        tokens: estimate.tokens.as_ref().map_or(Tokens(0), |t| t.value),
+        quota: *quota,
+        latency_p50: latency::quantile(step, level(0.5)),
+        latency_p90: latency::quantile(step, level(0.9)),
+        reads: true,
+        ..zero
+    }
+}
+
+/// q^(1/m): at a join of m branches the slowest one's q-quantile needs this level of each. m counts every source that might
+/// be read, so the bound also holds when fewer are.
+fn libm_pow(q: f64, branches: usize) -> f64 {
+    if branches <= 1 { q } else { ctx_cost::evidence::root(q, branches as u32) }
+}
+
+/// ln(p_all / p_within) in micro-nats, zero when nothing is lost.
+fn ratio_nats(all: Ppm, within: Ppm) -> MicroNats {
+    if all <= within || within.get() == 0 {
+        return MicroNats(0);
+    }
+    Ppm::from_share(1.0 - within.share() / all.share()).to_micro_nats()
+}
+
+/// Evidence over all permitted, readable sources at their best path, reading everything.
+fn answerable(cost: &CostInputs<'_>, space: &PlanSpace) -> MicroNats {
+    space.groups.iter().filter_map(|(source, members)| {
+        let entry = cost.catalog.sources.get(source)?;
+        let paths = members.iter().filter_map(|&m| match space.alternatives[m].operator {
+            Operator::Access { path, .. } => Some(path),
+            _ => None,
+        });
+        let best = paths.collect::<std::collections::BTreeSet<AccessPath>>().into_iter()
+            .map(|p| model::evidence_of(cost, source, entry, p, entry.passages.max(1) as f64).value.to_micro_nats()).max();
+        Some(best.unwrap_or(MicroNats(0)))
+    }).sum()
+}
+
+struct FrameBuilder<'a> {
+    view: &'a View<'a>,
+    cost: &'a CostInputs<'a>,
+    space: &'a PlanSpace,
+    estimates: &'a [AlternativeEstimate],
+    answerable: MicroNats,
+    shapes: &'a [u32],
+}
+
+/// What one call costs: expected apart from context, per context token, and at most.
+#[derive(Default)]
+struct CallCost {
+    fixed: PicoUsd,
+    per_context_token: PicoUsd,
+    bound: PicoUsd,
+    tokens_bound: Tokens,
+    calls: u32,
+}
+
+impl FrameBuilder<'_> {
+    fn at(&self, index: usize) -> &Alternative {
+        &self.space.alternatives[index]
+    }
+
+    fn frame(&self, choice: &FrameChoice) -> Frame {
+        let (budget, layout) = match self.at(choice.pack).operator {
+            Operator::Pack { budget, layout } => (budget, layout),
+            _ => (Tokens(0), Layout::ContextFirst),
+        };
+        let (strategy, entry) = self.answerer(choice);
+        let quality = quality::answerer(strategy, entry, layout, self.view.intent);
+        let (catches, rejects) = self.check(choice);
+        let call = self.call(choice, budget);
+        let steps = [choice.fuse, choice.pack, choice.answer, choice.verify];
+        let latency = |high: bool| steps.iter().filter_map(|&i| self.step_latency(i, budget)).map(|l| if high { l.1 } else { l.0 }).sum();
+        let answer_latency = self.estimates[choice.answer].latency.as_ref();
+        Frame {
+            alternatives: self.ids(choice),
+            shape: self.frame_shape(choice),
+            right_with: quality.right_with.value,
+            right_without: quality.right_without,
+            withheld_with: quality.withheld_with,
+            withheld_without: quality.withheld_without,
+            dilution: quality.dilution,
+            catches,
+            rejects,
+            answerable: self.answerable,
+            fuse_factor: self.fuse_factor(choice),
+            fixed_cost: call.fixed,
+            context_price: call.per_context_token,
+            cost_bound: call.bound,
+            tokens_bound: call.tokens_bound,
+            calls: call.calls,
+            latency_p50: latency(false),
+            latency_p90: latency(true),
+            latency_measured: answer_latency.is_some_and(|l| l.certainty.observations() >= LATENCY_RUNS_MIN || l.certainty == Certainty::Configured),
+            budget,
+            risk: Ppm(0),
+            cache: Ppm(0),
+        }
+    }
+
+    fn ids(&self, choice: &FrameChoice) -> Vec<ctx_types::AlternativeId> {
+        [choice.fuse, choice.rerank, choice.pack, choice.compress, choice.answer, choice.verify].iter().map(|&i| self.at(i).id).collect()
+    }
+
+    /// Shapes are small numbers: packed in base 2¹⁰, collisions impossible below a thousand operators a stage.
+    fn frame_shape(&self, choice: &FrameChoice) -> u32 {
+        let parts = [choice.fuse, choice.pack, choice.answer, choice.verify].map(|i| self.shapes[i]);
+        parts.iter().fold(0u32, |key, part| key.wrapping_mul(251).wrapping_add(*part + 1))
+    }
+
+    fn answerer(&self, choice: &FrameChoice) -> (Strategy, Option<&ModelEntry>) {
+        match &self.at(choice.answer).operator {
+            Operator::Answer { strategy, model } => (*strategy, model.as_ref().and_then(|m| self.cost.catalog.models.get(m))),
+            _ => (Strategy::Extractive, None),
+        }
+    }
+
+    fn check(&self, choice: &FrameChoice) -> (Ppm, Ppm) {
+        let Operator::Verify { verifier } = &self.at(choice.verify).operator else { return (Ppm(0), Ppm(0)) };
+        let entry = self.cost.catalog.capabilities.verifiers.iter().find(|v| v.name == *verifier);
+        entry.map_or((Ppm(0), Ppm(0)), |e| (e.catches.value, e.rejects_right.value))
+    }
+
+    fn fuse_factor(&self, choice: &FrameChoice) -> Ppm {
+        match self.at(choice.fuse).operator {
+            Operator::Fuse { method: FuseMethod::Rrf } => Ppm(ctx_cost::coefficients::quality().rank_fusion_factor),
+            _ => Ppm::ONE,
+        }
+    }
+
+    /// Latency of a step at this pack budget: only the extractive answerer's depends on it.
+    fn step_latency(&self, index: usize, budget: Tokens) -> Option<(Micros, Micros)> {
+        if matches!(self.at(index).operator, Operator::Answer { model: None, .. }) {
+            let estimate = model::estimate(self.cost, self.at(index), budget);
+            return estimate.latency.map(|l| (l.value, l.high));
+        }
+        self.estimates[index].latency.as_ref().map(|l| (l.value, l.high))
+    }
+
+    fn call(&self, choice: &FrameChoice, budget: Tokens) -> CallCost {
+        let Operator::Answer { model: Some(name), .. } = &self.at(choice.answer).operator else { return CallCost::default() };
+        let Some(entry) = self.cost.catalog.models.get(name) else { return CallCost::default() };
+        let (output, cap) = model::output_tokens(self.cost, name, entry);
+        let (without_context, _) = model::prompt_tokens(self.cost, entry, Tokens(0));
+        let (with_context, bound) = model::prompt_tokens(self.cost, entry, budget);
+        let input = entry.prices.input.unwrap_or_else(|| self.dearest(|m| m.prices.input));
+        let out = entry.prices.output.unwrap_or_else(|| self.dearest(|m| m.prices.output));
+        let ratio_milli = (with_context.get() - without_context.get()) * 1_000 / budget.get().max(1);
+        CallCost {
+            fixed: input.times(without_context) + out.times(output.value),
+            per_context_token: PicoUsd(input.get() * i64::try_from(ratio_milli).unwrap_or(1_000) / 1_000),
+            bound: input.times(bound) + out.times(cap),
+            tokens_bound: bound + cap,
+            calls: 1,
+        }
+    }
+
+    /// A price nobody knows is scored at the dearest known one.
+    fn dearest(&self, price: impl Fn(&ModelEntry) -> Option<PicoUsd>) -> PicoUsd {
+        self.cost.catalog.models.values().filter_map(price).max().unwrap_or(PicoUsd(0))
+    }
+
+    fn price_unknown(&self, choice: &FrameChoice) -> bool {
+        let (_, entry) = self.answerer(choice);
+        entry.is_some_and(|e| e.prices.input.is_none() || e.prices.output.is_none())
+    }
+}

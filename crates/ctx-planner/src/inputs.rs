@@ -1,0 +1,93 @@
+//! What planning is a function of.
+
+use crate::PlanError;
+use ctx_candidates::View;
+use ctx_cost::statistics::Statistics;
+use ctx_graph::ExecutionGraph;
+use ctx_scheduler::Schedule;
+use ctx_types::goal::Hint;
+use ctx_types::{AccessPath, Catalog, Constraints, Denial, FuseMethod, Goal, Layout, Plan, Probe, Settings, SourceName, Strategy};
+
+/// Longest accepted goal text.
+pub const GOAL_BYTES_MAX: usize = 1 << 20;
+
+/// Inputs of planning; all borrowed, all values.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// The goal.
+    pub goal: &'a Goal,
+    /// Constraints in force: configured ceilings tightened by the request.
+    pub limits: &'a Constraints,
+    /// What exists.
+    pub catalog: &'a Catalog,
+    /// What the sources said about the goal.
+    pub probe: &'a Probe,
+    /// What was measured.
+    pub statistics: &'a Statistics,
+    /// What policy refused.
+    pub denials: &'a [Denial],
+    /// Configuration.
+    pub settings: &'a Settings,
+}
+
+/// A plan with what it compiles to.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The decision.
+    pub plan: Plan,
+    /// What to do.
+    pub graph: ExecutionGraph,
+    /// When and where.
+    pub schedule: Schedule,
+}
+
+/// The goal's sources, or all configured ones; sorted, each once.
+pub(crate) fn permitted(inputs: &Inputs<'_>) -> Result<Vec<SourceName>, PlanError> {
+    let text = &inputs.goal.text;
+    if text.trim().is_empty() {
+        return Err(PlanError::EmptyGoal);
+    }
+    if text.len() > GOAL_BYTES_MAX {
+        return Err(PlanError::GoalTooLong { bytes: text.len(), max: GOAL_BYTES_MAX });
+    }
+    let known = || inputs.catalog.sources.keys().map(SourceName::as_str).collect::<Vec<_>>().join(", ");
+    let mut sources = inputs.goal.sources.clone();
+    if sources.is_empty() {
+        sources = inputs.catalog.sources.keys().cloned().collect();
+    }
+    if let Some(missing) = sources.iter().find(|s| !inputs.catalog.sources.contains_key(*s)) {
+        return Err(PlanError::UnknownSource { name: missing.to_string(), known: known() });
+    }
+    sources.sort();
+    sources.dedup();
+    if sources.is_empty() { Err(PlanError::NoSource) } else { Ok(sources) }
+}
+
+/// Limits with what the configuration adds to them.
+pub(crate) fn limits(inputs: &Inputs<'_>) -> Constraints {
+    let configured = Constraints { final_k: inputs.settings.final_k, ..Constraints::default() };
+    configured.tightened_by(inputs.limits)
+}
+
+/// A hint that nobody knows is refused by name: an ignored hint would be a lie.
+pub(crate) fn check_hints(view: &View<'_>) -> Result<(), PlanError> {
+    let mut known: Vec<String> = vec!["skip".into(), "no_verify".into()];
+    known.extend(AccessPath::ALL.iter().map(ToString::to_string));
+    known.extend(FuseMethod::ALL.iter().map(ToString::to_string));
+    known.extend(Layout::ALL.iter().map(ToString::to_string));
+    known.extend(Strategy::ALL.iter().map(ToString::to_string));
+    known.extend(view.catalog.capabilities.verifiers.iter().map(|v| v.name.clone()));
+    for hint in &view.goal.hints {
+        match hint {
+            Hint::Force(name) | Hint::Forbid(name) if !known.contains(name) => {
+                return Err(PlanError::UnknownHint { name: name.clone(), known: known.join(", ") });
+            }
+            Hint::Model(model) if !view.catalog.models.contains_key(model) => {
+                let models = view.catalog.models.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                return Err(PlanError::UnknownHint { name: model.to_string(), known: models });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

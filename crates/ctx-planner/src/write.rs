@@ -1,0 +1,312 @@
+//! From the search's solution to the plan: a complete value.
+
+use crate::assemble::Assembled;
+use crate::{stamps, Inputs, PlanError, PLANNER_VERSION};
+use ctx_candidates::{PlanSpace, View};
+use ctx_cost::{model, CostInputs};
+use ctx_optimizer::constraints::{Limit, Usage};
+use ctx_optimizer::search::{Candidate, Solution, Through};
+use ctx_optimizer::{score, Frame};
+use ctx_types::catalog::SourceState;
+use ctx_types::estimate::{ScoreBreakdown, TokenClasses};
+use ctx_types::goal::Hint;
+use ctx_types::plan::{Certificate, CompletePlan, Margin, PlannedAlternative, SourceUse, PLAN_SCHEMA_VERSION};
+use ctx_types::{
+    content_id, Alternative, Certainty, ContentId, Estimated, Fate, Micros, NanoUsd, Operator, Plan, PlanEstimate, Ppm,
+    Rejection, Score, Stage, Tokens,
+};
+use std::collections::BTreeSet;
+
+/// Everything known after the search.
+pub(crate) struct Context<'a> {
+    pub inputs: &'a Inputs<'a>,
+    pub view: &'a View<'a>,
+    pub cost: &'a CostInputs<'a>,
+    pub space: &'a PlanSpace,
+    pub assembled: &'a Assembled,
+    pub solution: &'a Solution,
+}
+
+/// An operator without its numbers.
+pub(crate) fn shape_of(operator: &Operator) -> String {
+    match operator {
+        Operator::Access { path, .. } => path.to_string(),
+        Operator::Pack { layout, .. } => layout.to_string(),
+        other => other.to_string(),
+    }
+}
+
+impl Context<'_> {
+    /// Indices of the alternatives of a complete plan, in canonical order.
+    fn members(&self, candidate: &Candidate) -> Vec<usize> {
+        let mut out: Vec<usize> = self.space.groups.iter().zip(&candidate.selection).map(|((_, g), &i)| g[i]).collect();
+        let f = &self.space.frames[candidate.frame];
+        out.extend([f.fuse, f.rerank, f.pack, f.compress, f.answer, f.verify]);
+        out.sort_unstable();
+        out
+    }
+
+    fn shape(&self, candidate: &Candidate) -> String {
+        let parts = self.members(candidate).into_iter().filter_map(|m| {
+            let a = &self.space.alternatives[m];
+            match (&a.stage, &a.operator) {
+                (Stage::Access(source), op) => Some(format!("{source}:{}", shape_of(op))),
+                (Stage::Rerank | Stage::Compress, Operator::NoRerank | Operator::NoCompress) => None,
+                (Stage::Fuse, _) if candidate.totals.reads < 2 => None,
+                (stage, op) => Some(format!("{stage} {}", shape_of(op))),
+            }
+        });
+        parts.collect::<Vec<_>>().join(" → ")
+    }
+
+    fn frame(&self, candidate: &Candidate) -> &Frame {
+        &self.assembled.problem.frames[candidate.frame]
+    }
+
+    fn complete(&self, candidate: &Candidate) -> CompletePlan {
+        let terms = score::terms(self.frame(candidate), &candidate.totals);
+        CompletePlan {
+            alternatives: self.members(candidate).into_iter().map(|m| self.space.alternatives[m].id).collect(),
+            shape: self.shape(candidate),
+            score: candidate.value.score,
+            accuracy: Ppm::from_share(terms.accuracy),
+            cost: terms.cost.half_even_nano(),
+            latency: terms.latency,
+        }
+    }
+}
+
+/// The plan of a winner.
+pub(crate) fn plan(context: &Context<'_>, winner: &Candidate) -> Result<Plan, PlanError> {
+    let frame = context.frame(winner);
+    let terms = score::terms(frame, &winner.totals);
+    let score = score::breakdown(&terms, &context.view.goal.weights);
+    let shape = context.shape(winner);
+    let gist = id("gist", &shape)?;
+    check_pin(context, &gist)?;
+    let read = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
+    let chosen: Vec<PlannedAlternative> = context.members(winner).into_iter().map(|m| planned(context, m, read)).collect();
+    let stamps = stamps(context.inputs.catalog, context.view.sources, context.inputs.statistics, &context.view.goal.principal.tenant, context.inputs.denials, context.inputs.settings);
+    let plan_id = id("plan", &(
+        (PLAN_SCHEMA_VERSION, PLANNER_VERSION, &context.inputs.settings.configuration_digest),
+        (context.view.goal, context.view.limits),
+        chosen.iter().map(|c| &c.alternative).collect::<Vec<_>>(),
+        &stamps,
+    ))?;
+    let seed = context.view.goal.seed.unwrap_or_else(|| seed_of(&plan_id));
+    Ok(Plan {
+        schema_version: PLAN_SCHEMA_VERSION,
+        id: plan_id,
+        gist,
+        parent: None,
+        goal: context.view.goal.clone(),
+        limits: context.view.limits.clone(),
+        intent: context.view.intent.clone(),
+        rejected: rejections(context, Some(winner)),
+        sources: sources(context, Some(winner)),
+        estimate: estimate(context, winner, &chosen),
+        margin: margin(context, winner, &score),
+        best: context.solution.best.iter().map(|c| context.complete(c)).collect(),
+        frontier: context.solution.frontier.iter().map(|c| context.complete(c)).collect(),
+        certificate: Certificate {
+            value: winner.value.score,
+            bound: context.solution.bound.score,
+            nodes: context.solution.nodes,
+            stopped_by: context.solution.stopped_by.clone(),
+        },
+        candidates: context.assembled.problem.candidates(),
+        stamps,
+        statistics_epoch: context.inputs.statistics.epoch(&context.view.goal.principal.tenant).to_owned(),
+        planner_version: PLANNER_VERSION.to_owned(),
+        seed,
+        notes: notes(context, winner),
+        chosen,
+        score,
+    })
+}
+
+fn id(kind: &'static str, value: &impl serde::Serialize) -> Result<ContentId, PlanError> {
+    content_id(kind, value).map_err(|e| PlanError::Internal(e.to_string()))
+}
+
+fn seed_of(id: &ContentId) -> u64 {
+    let digits = id.0.rsplit('_').next().unwrap_or_default();
+    u64::from_str_radix(digits.get(..16).unwrap_or("0"), 16).unwrap_or(0)
+}
+
+fn check_pin(context: &Context<'_>, gist: &ContentId) -> Result<(), PlanError> {
+    let pinned = context.view.goal.hints.iter().find_map(|h| if let Hint::Gist(g) = h { Some(g) } else { None });
+    match pinned {
+        Some(wanted) if wanted != gist => Err(PlanError::GistNotFound { gist: wanted.to_string(), best: gist.to_string() }),
+        _ => Ok(()),
+    }
+}
+
+/// An alternative with its estimate at the context the plan expects to send.
+fn planned(context: &Context<'_>, member: usize, read: Tokens) -> PlannedAlternative {
+    let alternative = context.space.alternatives[member].clone();
+    let estimate = match alternative.stage {
+        Stage::Answer | Stage::Pack => model::estimate(context.cost, &alternative, read),
+        _ => context.assembled.estimates[member].clone(),
+    };
+    PlannedAlternative { alternative, estimate }
+}
+
+fn estimate(context: &Context<'_>, winner: &Candidate, chosen: &[PlannedAlternative]) -> PlanEstimate {
+    let frame = context.frame(winner);
+    let terms = score::terms(frame, &winner.totals);
+    let usage = Usage::of(frame, &winner.totals, terms.accuracy);
+    let evidence: Vec<&Estimated<Ppm>> = chosen.iter().filter_map(|c| c.estimate.evidence.as_ref()).collect();
+    let certainty = evidence.iter().map(|e| e.certainty).fold(Certainty::Configured, Certainty::weaker);
+    let merged = if winner.totals.reads > 1 { frame.fuse_factor } else { Ppm::ONE };
+    let union = |pick: fn(&Estimated<Ppm>) -> Ppm| evidence.iter().map(|e| pick(e).to_micro_nats()).sum::<ctx_types::MicroNats>().to_ppm().and(merged);
+    let (low, high) = (union(|e| e.low), union(|e| e.high));
+    let answer = chosen.iter().find(|c| c.alternative.stage == Stage::Answer);
+    let quality = answer.and_then(|a| a.estimate.quality.as_ref());
+    let accuracy = Ppm::from_share(terms.accuracy);
+    let spread = |e: Ppm, q: Option<Ppm>| e.and(q.unwrap_or(Ppm::ONE));
+    let cost = terms.cost.half_even_nano();
+    let unknown = context.assembled.price_unknown[winner.frame];
+    let context_tokens = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
+    let output = answer.and_then(|a| a.estimate.tokens.as_ref());
+    let tokens = match &answer.map(|a| &a.alternative.operator) {
+        Some(Operator::Answer { model: Some(m), .. }) => context.cost.catalog.models.get(m).map_or_else(TokenClasses::default, |entry| {
+            let (input, _) = model::prompt_tokens(context.cost, entry, context_tokens);
+            TokenClasses { input, output: model::output_tokens(context.cost, m, entry).0.value, ..TokenClasses::default() }
+        }),
+        _ => TokenClasses::default(),
+    };
+    PlanEstimate {
+        evidence: Estimated::new(Ppm::from_share(terms.evidence), low, high, certainty, "union over sources"),
+        accuracy: Estimated::new(accuracy, spread(low, quality.map(|q| q.low)).min(accuracy), spread(high, quality.map(|q| q.high)).max(accuracy),
+            certainty.weaker(quality.map_or(Certainty::Prior, |q| q.certainty)), "P(evidence) × P(right | evidence), corrected by the check"),
+        hallucination: Ppm::from_share(terms.hallucination),
+        verification: (terms.verification * 1e6).round() as i64,
+        risk: Ppm::from_share(terms.risk),
+        loss: Ppm::from_share(terms.loss),
+        cache: Ppm::from_share(terms.cache),
+        cost: Estimated::new(cost, if frame.calls == 0 { cost } else { NanoUsd(0) }, usage.cost, if unknown { Certainty::Unknown } else { cost_certainty(frame, output) }, "tokens × price table"),
+        cost_incomplete: unknown,
+        cost_bound: usage.cost,
+        latency: Estimated::new(terms.latency, Micros(0), Micros(usage.latency), latency_certainty(chosen), "critical path"),
+        tokens,
+        tokens_bound: usage.tokens,
+        context_tokens: Estimated::new(context_tokens, Tokens(0), frame.budget, Certainty::Prior, "expected passages × passage size"),
+        calls: frame.calls,
+    }
+}
+
+fn cost_certainty(frame: &Frame, tokens: Option<&Estimated<Tokens>>) -> Certainty {
+    if frame.calls == 0 { Certainty::Configured } else { tokens.map_or(Certainty::Prior, |t| t.certainty) }
+}
+
+fn latency_certainty(chosen: &[PlannedAlternative]) -> Certainty {
+    chosen.iter().filter_map(|c| c.estimate.latency.as_ref()).map(|l| l.certainty).fold(Certainty::Configured, Certainty::weaker)
+}
+
+/// Every alternative that is not part of the winner, with where it ended.
+pub(crate) fn rejections(context: &Context<'_>, winner: Option<&Candidate>) -> Vec<Rejection> {
+    let chosen: BTreeSet<usize> = winner.map(|w| context.members(w).into_iter().collect()).unwrap_or_default();
+    let best = winner.map(|w| w.value.score);
+    let mut out: Vec<Rejection> = context.space.pruned.iter().map(|p| Rejection {
+        alternative: p.alternative.clone(),
+        estimate: None,
+        fate: Fate::Pruned { rule: p.rule.to_owned(), reason: p.reason.clone() },
+    }).collect();
+    for (i, alternative) in context.space.alternatives.iter().enumerate().filter(|(i, _)| !chosen.contains(i)) {
+        out.push(Rejection { alternative: alternative.clone(), estimate: Some(context.assembled.estimates[i].clone()), fate: fate(context, alternative, best) });
+    }
+    out.sort_by_key(|r| r.alternative.id);
+    out
+}
+
+fn fate(context: &Context<'_>, alternative: &Alternative, best: Option<Score>) -> Fate {
+    match (context.solution.through.get(&alternative.id), best) {
+        (Some(Through::Dominated(by)), _) => Fate::Dominated { by: *by },
+        (Some(Through::Feasible(value)), Some(best)) => Fate::Outscored { score: value.score, difference: best - value.score },
+        (Some(Through::Infeasible(bits)), _) if *bits != u8::MAX => {
+            let names: Vec<&str> = Limit::ALL.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, l)| l.key()).collect();
+            Fate::Infeasible { constraint: names.join(", "), reason: format!("every plan through it breaks {}", names.join(" and ")) }
+        }
+        _ => Fate::Infeasible { constraint: "plan space".to_owned(), reason: "no complete plan goes through it".to_owned() },
+    }
+}
+
+/// Every permitted source once: used, or not and why.
+pub(crate) fn sources(context: &Context<'_>, winner: Option<&Candidate>) -> Vec<SourceUse> {
+    context.space.groups.iter().enumerate().map(|(g, (name, members))| {
+        let entry = context.view.source(name);
+        let read = winner.map(|w| &context.space.alternatives[members[w.selection[g]]]).filter(|a| a.operator != Operator::Skip);
+        let reason = match read {
+            Some(alternative) => format!("read by {}", alternative.operator),
+            None => skipped(context, name, members),
+        };
+        SourceUse {
+            source: name.clone(),
+            used: read.is_some(),
+            reason,
+            fingerprint: entry.map(|e| e.fingerprint.clone()).unwrap_or_default(),
+            generation: entry.map_or(0, |e| e.generation),
+            passages: entry.map_or(0, |e| e.passages),
+        }
+    }).collect()
+}
+
+fn skipped(context: &Context<'_>, name: &ctx_types::SourceName, members: &[usize]) -> String {
+    match context.view.source(name).map(|e| &e.state) {
+        Some(SourceState::Empty) => return "rejected: empty".to_owned(),
+        Some(SourceState::Unavailable { reason }) => return format!("rejected: {reason}"),
+        _ => {}
+    }
+    let stage = Stage::Access(name.clone());
+    let pruned = context.space.pruned.iter().find(|p| p.alternative.stage == stage);
+    match pruned {
+        Some(p) if members.len() <= 1 => format!("rejected: {}", p.reason),
+        _ => "reading it adds less than it costs".to_owned(),
+    }
+}
+
+/// Distance to the best plan of another shape, and the single weight changes that would flip the choice.
+fn margin(context: &Context<'_>, winner: &Candidate, mine: &ScoreBreakdown) -> Option<Margin> {
+    let other = context.solution.runner_up.as_ref()?;
+    let theirs = score::breakdown(&score::terms(context.frame(other), &other.totals), &context.view.goal.weights);
+    let difference = winner.value.score - other.value.score;
+    Some(Margin { runner_up: context.shape(other), difference, flips: flips(mine, &theirs, difference) })
+}
+
+/// Scores are linear in each weight: weight i flips the choice when multiplied by 1 − D/(tᵢ − uᵢ).
+fn flips(mine: &ScoreBreakdown, theirs: &ScoreBreakdown, difference: Score) -> Vec<String> {
+    const FACTOR_MAX: f64 = 10.0;
+    let pairs = [
+        ("acc", mine.acc, theirs.acc), ("cache", mine.cache, theirs.cache), ("vrf", mine.vrf, theirs.vrf), ("cost", mine.cost, theirs.cost),
+        ("lat", mine.lat, theirs.lat), ("risk", mine.risk, theirs.risk), ("hall", mine.hall, theirs.hall), ("loss", mine.loss, theirs.loss),
+    ];
+    let mut found: Vec<(f64, String)> = pairs.iter().filter_map(|(name, t, u)| {
+        let gap = (t.get() - u.get()) as f64;
+        let factor = 1.0 - difference.get() as f64 / gap;
+        (gap != 0.0 && (0.0..=FACTOR_MAX).contains(&factor)).then(|| ((factor - 1.0).abs(), format!("weight {name} × {factor:.2}")))
+    }).collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found.into_iter().map(|(_, text)| text).collect()
+}
+
+fn notes(context: &Context<'_>, winner: &Candidate) -> Vec<String> {
+    let mut out = Vec::new();
+    for name in context.view.sources {
+        if context.view.source(name).is_some_and(|e| e.state == SourceState::NoStatistics) {
+            out.push(format!("source `{name}` has no statistics: planned with priors; run `ctxrt index`"));
+        }
+    }
+    let frame = context.frame(winner);
+    if context.view.limits.max_latency.is_some() && !frame.latency_measured {
+        out.push("latency is not measured yet: feasible, unverified, enforced by the deadline".to_owned());
+    }
+    if context.view.settings.verification_default && context.view.limits.require_verification == Some(false) {
+        out.push("verification is switched off by the request".to_owned());
+    }
+    let whole = context.view.intent.evidence.of(ctx_types::intent::EvidenceShape::WholeCorpus);
+    if whole > Ppm(500_000) {
+        out.push("the goal asks about everything in a source: the answer states how much of it was seen".to_owned());
+    }
+    out
+}
