@@ -1,0 +1,354 @@
+//! One function per section of the file: which keys it has, of which type, within which bounds.
+
+use super::reader::{nearest, Findings, Section};
+use super::tree::{Node, Origin, Value};
+use super::{
+    advice, AutoLabel, CostModelConfig, Durability, EstimatorName, ObservabilityConfig, PolicyConfig, Refresh, RetrievalConfig,
+    RuntimeConfig, SourceConfig, Tier, TierPrice, VerificationConfig,
+};
+use ctx_types::goal::UncertainLatency;
+use ctx_types::{AccessPath, Constraints, Micros, ModelName, NanoUsd, PicoUsd, Ppm, Sensitivity, SourceKind, SourceName, Tokens};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// One of a closed set of words.
+fn choice<T: Copy>(section: &mut Section, key: &'static str, options: &[(&str, T)], findings: &mut Findings) -> Option<T> {
+    let (text, origin) = section.text(key, findings)?;
+    let path = section.key(key);
+    chosen(&path, &text, &origin, options, findings)
+}
+
+fn chosen<T: Copy>(path: &str, text: &str, origin: &Origin, options: &[(&str, T)], findings: &mut Findings) -> Option<T> {
+    if let Some((_, value)) = options.iter().find(|(name, _)| *name == text) {
+        return Some(*value);
+    }
+    let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+    let hint = match (advice::instead(path, text), nearest(text, &names)) {
+        (Some(advice), _) => advice.to_owned(),
+        (None, Some(near)) => format!("did you mean {near}?"),
+        (None, None) => format!("known: {}", names.join(", ")),
+    };
+    findings.problem(origin, path, format!("no such value; known: {}", names.join(", ")), Some(hint));
+    None
+}
+
+/// A key that this build does not have at all.
+fn absent(section: &mut Section, key: &'static str, hint: &str, findings: &mut Findings) {
+    if let Some(node) = section.take(key) {
+        let path = section.key(key);
+        let value = if let Value::Text(text) = &node.value { text.as_str() } else { "" };
+        let advice = advice::instead(&path, value).unwrap_or(hint).to_owned();
+        findings.problem(&node.origin, &path, "nothing in this build honours it", Some(advice));
+    }
+}
+
+fn count(value: u64, path: &str, origin: &Origin, findings: &mut Findings) -> Option<u32> {
+    let small = u32::try_from(value).ok();
+    if small.is_none() {
+        findings.problem(origin, path, "larger than any such count can be", None);
+    }
+    small
+}
+
+fn small(section: &mut Section, key: &'static str, unit: &str, findings: &mut Findings) -> Option<u32> {
+    let origin = section.origin().clone();
+    let path = section.key(key);
+    let value = section.integer(key, unit, findings)?;
+    count(value, &path, &origin, findings)
+}
+
+pub(super) fn runtime(mut section: Section, config: &mut RuntimeConfig, findings: &mut Findings) {
+    plugins(section.section("plugins", findings), config, findings);
+    let mut cache = section.section("plan_cache", findings);
+    config.plan_cache.enabled = cache.boolean("enabled", findings).unwrap_or(config.plan_cache.enabled);
+    config.plan_cache.ttl_seconds = cache.integer("ttl_seconds", "seconds", findings).unwrap_or(config.plan_cache.ttl_seconds);
+    config.plan_cache.max_bytes = cache.integer("max_bytes", "bytes", findings).unwrap_or(config.plan_cache.max_bytes);
+    choice(&mut cache, "match", &[("exact", ())], findings);
+    cache.finish(findings);
+    let durabilities = [("none", Durability::None), ("async", Durability::Async), ("sync", Durability::Sync)];
+    config.durability = choice(&mut section, "durability", &durabilities, findings).unwrap_or(config.durability);
+    section.finish(findings);
+}
+
+fn plugins(mut section: Section, config: &mut RuntimeConfig, findings: &mut Findings) {
+    let plugins = &mut config.plugins;
+    for (key, slot) in [("model", &mut plugins.model), ("store", &mut plugins.store), ("policy", &mut plugins.policy)] {
+        if let Some((name, origin)) = section.text(key, findings) {
+            findings.places.insert(section.key(key), origin.to_string());
+            *slot = name;
+        }
+    }
+    if let Some(names) = named(&mut section, "retriever", findings) {
+        plugins.retriever = names;
+    }
+    choice(&mut section, "knowledge", &[("local", ())], findings);
+    choice(&mut section, "router", &[("tiers", ())], findings);
+    plugins.reasoners = named(&mut section, "reasoners", findings);
+    plugins.verifiers = named(&mut section, "verifiers", findings);
+    section.finish(findings);
+}
+
+fn named(section: &mut Section, key: &'static str, findings: &mut Findings) -> Option<Vec<String>> {
+    let names = section.texts(key, findings)?;
+    if let Some((_, origin)) = names.first() {
+        findings.places.insert(section.key(key), origin.to_string());
+    }
+    Some(names.into_iter().map(|(name, _)| name).collect())
+}
+
+pub(super) fn models(mut section: Section, findings: &mut Findings) -> Vec<Tier> {
+    let mut tiers: Vec<(Tier, Origin)> = Vec::new();
+    match section.take("tiers") {
+        Some(Node { value: Value::List(items), .. }) => {
+            for (at, item) in items.into_iter().enumerate() {
+                let Some((tier, origin)) = tier(Section::open(&format!("models.tiers[{at}]"), item, findings), findings) else { continue };
+                match tiers.iter().find(|(other, _)| other.name == tier.name) {
+                    Some((_, first)) => {
+                        let cause = format!("a tier named {} is already defined at {first}", tier.name);
+                        findings.problem(&origin, "models.tiers", cause, Some("give each tier its own name".to_owned()));
+                    }
+                    None => tiers.push((tier, origin)),
+                }
+            }
+        }
+        Some(other) => findings.problem(&other.origin, "models.tiers", format!("expected a list of tiers, found {}", other.value.kind()), None),
+        None => {}
+    }
+    section.finish(findings);
+    tiers.into_iter().map(|(tier, _)| tier).collect()
+}
+
+fn tier(mut section: Section, findings: &mut Findings) -> Option<(Tier, Origin)> {
+    let at = section.origin().clone();
+    let name = section.text("name", findings);
+    if name.is_none() {
+        findings.problem(&at, &section.key("name"), "missing: every tier has a name", None);
+    }
+    let provider = section.text("provider", findings).map(|(text, origin)| {
+        findings.places.insert(section.key("provider"), origin.to_string());
+        text
+    });
+    let tier = Tier {
+        name: name.and_then(|(text, origin)| {
+            ModelName::new(text).map_err(|e| findings.problem(&origin, &section.key("name"), e.to_string(), None)).ok()
+        }).unwrap_or_else(|| ModelName::new("unnamed").expect("letters are a name")),
+        provider,
+        base_url: section.text("base_url", findings).and_then(|(text, origin)| base_url(&section, &text, &origin, findings)),
+        model: section.text("model", findings).map(|(text, _)| text),
+        api_key_env: section.text("api_key_env", findings).and_then(|(text, origin)| variable(&section, text, &origin, findings)),
+        local: section.boolean("local", findings),
+        accepts: choice(&mut section, "accepts", SENSITIVITIES, findings),
+        good_for: section.texts("good_for", findings).unwrap_or_default().into_iter().map(|(text, _)| text).collect(),
+        context_window: section.integer("context_window", "tokens", findings).map(Tokens),
+        max_output_tokens: section.integer("max_output_tokens", "tokens", findings).map(Tokens),
+        price: section.take("price").map(|node| price(Section::open(&section.key("price"), node, findings), findings)),
+        tokenizer: choice(&mut section, "tokenizer", &[("o200k", "o200k"), ("cl100k", "cl100k")], findings).map(str::to_owned),
+    };
+    if let Some(node) = section.take("api_key") {
+        let hint = "put the key into an environment variable and name it with api_key_env";
+        findings.problem(&node.origin, &section.key("api_key"), "keys are never read from a file", Some(hint.to_owned()));
+    }
+    section.finish(findings);
+    Some((tier, at))
+}
+
+fn base_url(section: &Section, text: &str, origin: &Origin, findings: &mut Findings) -> Option<String> {
+    let trimmed = text.trim().trim_end_matches('/');
+    let rest = trimmed.strip_prefix("http://").or_else(|| trimmed.strip_prefix("https://"));
+    let problem = match rest {
+        None | Some("") => "expected a URL that starts with http:// or https://",
+        Some(rest) if rest.split('/').next().is_some_and(|host| host.contains('@')) => "credentials do not belong into a URL; name a variable with api_key_env",
+        Some(_) => return Some(trimmed.to_owned()),
+    };
+    findings.problem(origin, &section.key("base_url"), problem, None);
+    None
+}
+
+fn variable(section: &Section, text: String, origin: &Origin, findings: &mut Findings) -> Option<String> {
+    let named = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !text.starts_with(|c: char| c.is_ascii_digit());
+    if !named {
+        let hint = "write the variable's name, not the key itself".to_owned();
+        findings.problem(origin, &section.key("api_key_env"), "expected the name of an environment variable", Some(hint));
+    }
+    named.then_some(text)
+}
+
+/// Dollars per million tokens are micro-dollars per token: × 10⁶ gives pico-dollars.
+fn price(mut section: Section, findings: &mut Findings) -> TierPrice {
+    let mut per_million = |key: &'static str| section.amount(key, "dollars per million tokens", findings).map(|usd| PicoUsd((usd * 1e6).round() as i64));
+    let price = TierPrice {
+        input: per_million("input"),
+        cached_input: per_million("cached_input"),
+        cache_write: per_million("cache_write"),
+        output: per_million("output"),
+    };
+    section.finish(findings);
+    price
+}
+
+pub(super) fn budgets(mut section: Section, config: &mut Constraints, findings: &mut Findings) {
+    if let Some(tokens) = section.integer("max_tokens", "tokens", findings) {
+        config.max_tokens = Some(Tokens(tokens));
+    }
+    if let Some(usd) = section.amount("max_cost_usd", "dollars", findings) {
+        config.max_cost = NanoUsd::from_usd(usd).or(config.max_cost);
+    }
+    if let Some(seconds) = section.amount("max_latency_seconds", "seconds", findings) {
+        config.max_latency = Micros::from_seconds(seconds).or(config.max_latency);
+    }
+    config.max_calls = small(&mut section, "max_calls", "calls", findings).or(config.max_calls);
+    config.max_tool_calls = small(&mut section, "max_tool_calls", "calls", findings).or(config.max_tool_calls);
+    config.max_context_tokens = section.integer("max_context_tokens", "tokens", findings).map(Tokens);
+    config.max_output_tokens = section.integer("max_output_tokens", "tokens", findings).map(Tokens);
+    let origin = section.origin().clone();
+    if let Some(share) = section.amount("min_accuracy", "probability between 0 and 1", findings) {
+        if share > 1.0 {
+            findings.problem(&origin, "budgets.min_accuracy", "a probability is at most 1", None);
+        }
+        config.min_accuracy = Some(Ppm::from_share(share));
+    }
+    let latency = [("allow", UncertainLatency::Allow), ("refuse", UncertainLatency::Refuse)];
+    config.uncertain_latency = choice(&mut section, "uncertain_latency", &latency, findings).unwrap_or(config.uncertain_latency);
+    section.finish(findings);
+}
+
+pub(super) fn costmodel(mut section: Section, config: &mut CostModelConfig, findings: &mut Findings) {
+    let estimators = [("prior", EstimatorName::Prior), ("learned", EstimatorName::Learned)];
+    config.estimator = choice(&mut section, "estimator", &estimators, findings).unwrap_or(config.estimator);
+    let mut weights = section.section("weights", findings);
+    let w = &mut config.weights;
+    let slots = [
+        ("acc", &mut w.acc), ("cost", &mut w.cost), ("lat", &mut w.lat), ("risk", &mut w.risk), ("hall", &mut w.hall),
+        ("loss", &mut w.loss), ("cache", &mut w.cache), ("vrf", &mut w.vrf),
+    ];
+    for (key, slot) in slots {
+        if let Some(value) = weights.amount(key, "weight", findings) {
+            *slot = (value.min(1e6) * 1e6).round() as i64;
+        }
+    }
+    if let Some(scale) = weights.amount("cost_scale_usd", "dollars", findings).and_then(NanoUsd::from_usd).filter(|s| s.0 > 0) {
+        w.cost_scale = scale;
+    }
+    if let Some(scale) = weights.amount("latency_scale_seconds", "seconds", findings).and_then(Micros::from_seconds).filter(|s| s.0 > 0) {
+        w.latency_scale = scale;
+    }
+    weights.finish(findings);
+    section.finish(findings);
+}
+
+pub(super) fn retrieval(mut section: Section, config: &mut RetrievalConfig, findings: &mut Findings) {
+    let mut strategies: Vec<(&str, &str)> = AccessPath::ALL.iter().map(|path| (path.as_str(), path.as_str())).collect();
+    strategies.extend([("hybrid", "hybrid"), ("auto", "auto")]);
+    config.default_strategy = choice(&mut section, "default_strategy", &strategies, findings).filter(|name| *name != "auto").map(str::to_owned);
+    config.top_k = small(&mut section, "top_k", "passages", findings);
+    config.final_k = small(&mut section, "final_k", "passages", findings);
+    choice(&mut section, "reranker", &[("none", ())], findings);
+    section.finish(findings);
+}
+
+pub(super) fn verification(mut section: Section, config: &mut VerificationConfig, findings: &mut Findings) {
+    config.default = section.boolean("default", findings).unwrap_or(config.default);
+    config.high_risk_requires_human = section.boolean("high_risk_requires_human", findings).unwrap_or(config.high_risk_requires_human);
+    section.finish(findings);
+}
+
+pub(super) fn policy(mut section: Section, config: &mut PolicyConfig, findings: &mut Findings) {
+    config.engine = choice(&mut section, "engine", &[("builtin", "builtin")], findings).unwrap_or("builtin").to_owned();
+    config.pii = choice(&mut section, "pii", &[("builtin", "builtin")], findings).unwrap_or("builtin").to_owned();
+    absent(&mut section, "file", "rule files are not in this build; leave file out", findings);
+    absent(&mut section, "url", "remote detectors are not in this build; leave url out", findings);
+    section.finish(findings);
+}
+
+pub(super) fn observability(mut section: Section, config: &mut ObservabilityConfig, findings: &mut Findings) {
+    config.traces = section.boolean("traces", findings).unwrap_or(config.traces);
+    absent(&mut section, "exporter", "leave exporter out: traces are kept in the store", findings);
+    absent(&mut section, "sink", "leave sink out: traces are kept in the store, see `ctxrt trace`", findings);
+    section.finish(findings);
+}
+
+const SENSITIVITIES: &[(&str, Sensitivity)] = &[
+    ("public", Sensitivity::Public),
+    ("internal", Sensitivity::Internal),
+    ("confidential", Sensitivity::Confidential),
+    ("restricted", Sensitivity::Restricted),
+];
+
+pub(super) fn sources(section: Section, findings: &mut Findings) -> BTreeMap<SourceName, SourceConfig> {
+    let mut sources = BTreeMap::new();
+    for (name, origin, node) in section.into_entries() {
+        let path = format!("sources.{name}");
+        match SourceName::new(name) {
+            Ok(name) => {
+                if let Some(source) = source(Section::open(&path, node, findings), findings) {
+                    sources.insert(name, source);
+                }
+            }
+            Err(error) => findings.problem(&origin, &path, error.to_string(), None),
+        }
+    }
+    sources
+}
+
+fn source(mut section: Section, findings: &mut Findings) -> Option<SourceConfig> {
+    let at = section.origin().clone();
+    let path = section.text("path", findings);
+    let mut source = SourceConfig::at(PathBuf::new());
+    match path {
+        Some((path, origin)) if path.contains("://") => {
+            let hint = advice::instead("sources.kind", "http").unwrap_or_default().to_owned();
+            findings.problem(&origin, &section.key("path"), "expected a folder or a file, found a URL", Some(hint));
+        }
+        Some((path, _)) => source.path = PathBuf::from(path),
+        None => findings.problem(&at, &section.key("path"), "missing: a source has a folder or a file", None),
+    }
+    absent(&mut section, "url", "pages are not in this build; save them to a folder and give its path", findings);
+    if let Some((kind, origin)) = section.text("kind", findings) {
+        let kinds = [("files", SourceKind::Files), ("logs", SourceKind::Logs)];
+        source.kind = chosen("sources.kind", &kind, &origin, &kinds, findings).unwrap_or(source.kind);
+    }
+    source.sensitivity = choice(&mut section, "sensitivity", SENSITIVITIES, findings).unwrap_or(source.sensitivity);
+    source.refresh = section.take("refresh").and_then(|node| refresh(&section.key("refresh"), node, findings));
+    let labels = [("off", AutoLabel::Off), ("warn", AutoLabel::Warn), ("raise", AutoLabel::Raise)];
+    source.auto_label = match section.take("auto_label") {
+        // YAML reads a bare `off` as false.
+        Some(Node { value: Value::Bool(false), .. }) => AutoLabel::Off,
+        Some(Node { value: Value::Text(text), origin }) => chosen(&section.key("auto_label"), &text, &origin, &labels, findings).unwrap_or_default(),
+        Some(other) => {
+            findings.problem(&other.origin, &section.key("auto_label"), format!("expected off, warn or raise, found {}", other.value.kind()), None);
+            AutoLabel::default()
+        }
+        None => AutoLabel::default(),
+    };
+    source.readable_by = section.texts("readable_by", findings).unwrap_or_default().into_iter().map(|(role, _)| role).collect();
+    section.finish(findings);
+    Some(source)
+}
+
+/// `always`, `manual`, `interval 5`, `interval(5)` or `{interval: 5}`.
+fn refresh(path: &str, node: Node, findings: &mut Findings) -> Option<Refresh> {
+    match node.value {
+        Value::Text(text) => {
+            let seconds = text.strip_prefix("interval").map(|rest| rest.trim_matches(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | 's')));
+            match (text.as_str(), seconds.and_then(|s| s.parse().ok())) {
+                ("always", _) => Some(Refresh::Always),
+                ("manual", _) => Some(Refresh::Manual),
+                (_, Some(seconds)) => Some(Refresh::Interval(seconds)),
+                _ => {
+                    findings.problem(&node.origin, path, "expected always, manual or interval SECONDS", None);
+                    None
+                }
+            }
+        }
+        value @ Value::Map(_) => {
+            let mut section = Section::open(path, Node { value, origin: node.origin }, findings);
+            let seconds = section.integer("interval", "seconds", findings);
+            section.finish(findings);
+            seconds.map(Refresh::Interval)
+        }
+        other => {
+            findings.problem(&node.origin, path, format!("expected always, manual or interval SECONDS, found {}", other.kind()), None);
+            None
+        }
+    }
+}

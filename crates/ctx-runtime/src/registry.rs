@@ -1,0 +1,285 @@
+//! Names used in a configuration → constructors of plugins.
+//!
+//! A binary fills a registry (`ctx_embedded::registry()` for the embedded default), a service adds its own before
+//! [`crate::Runtime::from_config`]. A duplicate is an error naming both, an unknown name lists what exists, and nothing
+//! acts unless it is configured: registering a plugin makes it available, no more. What acts when the configuration is
+//! silent is named with [`Registry::default_names`].
+
+use crate::config::advice;
+use crate::{Config, ConfigProblem, Shared};
+use ctx_contracts::{Model, PluginError, Policy, Reasoner, Retriever, Store, TraceSink, Verifier};
+use crate::config::Tier;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// A contract that plugins are registered for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Contract {
+    /// `runtime.plugins.store`
+    Store,
+    /// `runtime.plugins.retriever`
+    Retriever,
+    /// `runtime.plugins.model` and `provider` of a tier.
+    Model,
+    /// `runtime.plugins.reasoners`
+    Reasoner,
+    /// `runtime.plugins.verifiers`
+    Verifier,
+    /// `runtime.plugins.policy`
+    Policy,
+    /// Keeps traces; `observability.traces: false` silences all of them.
+    TraceSink,
+}
+
+impl Contract {
+    fn key(self) -> &'static str {
+        match self {
+            Contract::Store => "runtime.plugins.store",
+            Contract::Retriever => "runtime.plugins.retriever",
+            Contract::Model => "runtime.plugins.model",
+            Contract::Reasoner => "runtime.plugins.reasoners",
+            Contract::Verifier => "runtime.plugins.verifiers",
+            Contract::Policy => "runtime.plugins.policy",
+            Contract::TraceSink => "observability.traces",
+        }
+    }
+}
+
+impl fmt::Display for Contract {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Contract::Store => "store",
+            Contract::Retriever => "retriever",
+            Contract::Model => "model",
+            Contract::Reasoner => "reasoner",
+            Contract::Verifier => "verifier",
+            Contract::Policy => "policy",
+            Contract::TraceSink => "trace sink",
+        })
+    }
+}
+
+/// What a constructor gets.
+pub struct BuildContext<'a> {
+    /// The whole configuration.
+    pub config: &'a Config,
+    /// Things that several plugins of one runtime share (an opened store).
+    pub shared: &'a Shared,
+}
+
+type Constructor<T> = Arc<dyn Fn(&BuildContext<'_>) -> Result<Arc<T>, PluginError> + Send + Sync>;
+type ModelConstructor = Arc<dyn Fn(&Tier, &BuildContext<'_>) -> Result<Arc<dyn Model>, PluginError> + Send + Sync>;
+
+/// Why a registry refused.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// Two plugins claim one name.
+    #[error("registering {contract} {name:?} from {second}: {first} already registered that name; give one of them another")]
+    Duplicate {
+        /// Contract.
+        contract: Contract,
+        /// Name.
+        name: String,
+        /// Who came first.
+        first: String,
+        /// Who came second.
+        second: String,
+    },
+    /// The configuration names plugins that nobody registered.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Unknown(Vec<ConfigProblem>),
+}
+
+struct Entry<T> {
+    by: String,
+    make: T,
+}
+
+type Table<T> = BTreeMap<String, Entry<T>>;
+
+/// Plugins by contract and name.
+#[derive(Default)]
+pub struct Registry {
+    stores: Table<Constructor<dyn Store>>,
+    retrievers: Table<Constructor<dyn Retriever>>,
+    models: Table<ModelConstructor>,
+    reasoners: Table<Constructor<dyn Reasoner>>,
+    verifiers: Table<Constructor<dyn Verifier>>,
+    policies: Table<Constructor<dyn Policy>>,
+    sinks: Table<Constructor<dyn TraceSink>>,
+    defaults: BTreeMap<Contract, Vec<String>>,
+}
+
+macro_rules! register {
+    ($($(#[$doc:meta])* $method:ident: $table:ident, $trait:ident, $contract:ident;)+) => {$(
+        $(#[$doc])*
+        pub fn $method<F>(&mut self, name: &str, by: &str, make: F) -> Result<&mut Self, RegistryError>
+        where
+            F: Fn(&BuildContext<'_>) -> Result<Arc<dyn $trait>, PluginError> + Send + Sync + 'static,
+        {
+            insert(&mut self.$table, Contract::$contract, name, by, Arc::new(make))?;
+            Ok(self)
+        }
+    )+};
+}
+
+impl Registry {
+    /// An empty registry.
+    pub fn new() -> Registry {
+        Registry::default()
+    }
+
+    register! {
+        /// Registers a store under `name`; `by` names the registering crate in messages.
+        store: stores, Store, Store;
+        /// Registers a retriever.
+        retriever: retrievers, Retriever, Retriever;
+        /// Registers an answer strategy.
+        reasoner: reasoners, Reasoner, Reasoner;
+        /// Registers a verifier.
+        verifier: verifiers, Verifier, Verifier;
+        /// Registers a policy.
+        policy: policies, Policy, Policy;
+        /// Registers a place that keeps traces.
+        trace_sink: sinks, TraceSink, TraceSink;
+    }
+
+    /// Registers a wire adapter: called once per tier that names it.
+    pub fn model<F>(&mut self, name: &str, by: &str, make: F) -> Result<&mut Self, RegistryError>
+    where
+        F: Fn(&Tier, &BuildContext<'_>) -> Result<Arc<dyn Model>, PluginError> + Send + Sync + 'static,
+    {
+        insert(&mut self.models, Contract::Model, name, by, Arc::new(make))?;
+        Ok(self)
+    }
+
+    /// Names that act where the configuration says nothing (reasoners, verifiers, trace sinks). Replaces earlier ones.
+    pub fn default_names(&mut self, contract: Contract, names: &[&str]) -> &mut Self {
+        self.defaults.insert(contract, names.iter().map(|name| (*name).to_owned()).collect());
+        self
+    }
+
+    /// Registered names of a contract, sorted.
+    pub fn names(&self, contract: Contract) -> Vec<&str> {
+        match contract {
+            Contract::Store => names(&self.stores),
+            Contract::Retriever => names(&self.retrievers),
+            Contract::Model => names(&self.models),
+            Contract::Reasoner => names(&self.reasoners),
+            Contract::Verifier => names(&self.verifiers),
+            Contract::Policy => names(&self.policies),
+            Contract::TraceSink => names(&self.sinks),
+        }
+    }
+
+    /// Whether every plugin that the configuration names exists. Reports all that do not, with the place in the file.
+    pub fn check(&self, config: &Config) -> Result<(), RegistryError> {
+        let plugins = &config.runtime.plugins;
+        let mut unknown = Vec::new();
+        let mut wanted: Vec<(Contract, String, &str)> = vec![
+            (Contract::Store, Contract::Store.key().to_owned(), &plugins.store),
+            (Contract::Policy, Contract::Policy.key().to_owned(), &plugins.policy),
+        ];
+        let lists = [
+            (Contract::Retriever, plugins.retriever.clone()),
+            (Contract::Reasoner, self.active(Contract::Reasoner, plugins.reasoners.as_ref())),
+            (Contract::Verifier, self.active(Contract::Verifier, plugins.verifiers.as_ref())),
+            (Contract::TraceSink, self.active(Contract::TraceSink, None)),
+        ];
+        for (contract, list) in &lists {
+            wanted.extend(list.iter().map(|name| (*contract, contract.key().to_owned(), name.as_str())));
+        }
+        if !config.models.is_empty() {
+            wanted.push((Contract::Model, Contract::Model.key().to_owned(), &plugins.model));
+        }
+        for (at, tier) in config.models.iter().enumerate() {
+            if let Some(provider) = &tier.provider {
+                wanted.push((Contract::Model, format!("models.tiers[{at}].provider"), provider));
+            }
+        }
+        for (contract, key, name) in wanted {
+            if !self.names(contract).contains(&name) {
+                unknown.push(self.unknown(config, contract, key, name));
+            }
+        }
+        if unknown.is_empty() { Ok(()) } else { Err(RegistryError::Unknown(unknown)) }
+    }
+
+    fn unknown(&self, config: &Config, contract: Contract, key: String, name: &str) -> ConfigProblem {
+        let known = self.names(contract);
+        let listed = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let table_key = if key.ends_with(".provider") { "provider" } else { key.as_str() };
+        ConfigProblem {
+            place: config.places.get(&key).cloned().unwrap_or_else(|| "default".to_owned()),
+            cause: format!("no {contract} named {name:?} is registered; registered: {listed}"),
+            hint: advice::instead(table_key, name).map(str::to_owned),
+            key,
+        }
+    }
+
+    fn active(&self, contract: Contract, configured: Option<&Vec<String>>) -> Vec<String> {
+        configured.or_else(|| self.defaults.get(&contract)).cloned().unwrap_or_default()
+    }
+
+    /// Constructs what the configuration names.
+    pub(crate) fn build(&self, config: &Config, shared: &Shared) -> Result<Plugins, PluginError> {
+        let context = BuildContext { config, shared };
+        let plugins = &config.runtime.plugins;
+        let sinks = if config.observability.traces { self.active(Contract::TraceSink, None) } else { Vec::new() };
+        Ok(Plugins {
+            store: make(&self.stores, &plugins.store, &context)?,
+            policy: make(&self.policies, &plugins.policy, &context)?,
+            retrievers: make_all(&self.retrievers, &plugins.retriever, &context)?,
+            reasoners: make_all(&self.reasoners, &self.active(Contract::Reasoner, plugins.reasoners.as_ref()), &context)?,
+            verifiers: make_all(&self.verifiers, &self.active(Contract::Verifier, plugins.verifiers.as_ref()), &context)?,
+            sinks: make_all(&self.sinks, &sinks, &context)?,
+            models: config.models.iter().map(|tier| self.tier(tier, &context)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn tier(&self, tier: &Tier, context: &BuildContext<'_>) -> Result<Arc<dyn Model>, PluginError> {
+        let wire = tier.provider.as_ref().unwrap_or(&context.config.runtime.plugins.model);
+        match self.models.get(wire) {
+            Some(entry) => (entry.make)(tier, context),
+            None => Err(unregistered(Contract::Model, wire)),
+        }
+    }
+}
+
+/// What a registry built, in order of configuration.
+pub(crate) struct Plugins {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) policy: Arc<dyn Policy>,
+    pub(crate) retrievers: Vec<Arc<dyn Retriever>>,
+    pub(crate) reasoners: Vec<Arc<dyn Reasoner>>,
+    pub(crate) verifiers: Vec<Arc<dyn Verifier>>,
+    pub(crate) sinks: Vec<Arc<dyn TraceSink>>,
+    pub(crate) models: Vec<Arc<dyn Model>>,
+}
+
+fn names<T>(table: &Table<T>) -> Vec<&str> {
+    table.keys().map(String::as_str).collect()
+}
+
+fn insert<T>(table: &mut Table<T>, contract: Contract, name: &str, by: &str, make: T) -> Result<(), RegistryError> {
+    if let Some(first) = table.get(name) {
+        return Err(RegistryError::Duplicate { contract, name: name.to_owned(), first: first.by.clone(), second: by.to_owned() });
+    }
+    table.insert(name.to_owned(), Entry { by: by.to_owned(), make });
+    Ok(())
+}
+
+fn unregistered(contract: Contract, name: &str) -> PluginError {
+    PluginError::new(ctx_contracts::ErrorKind::BadRequest, format!("constructing {contract} {name:?}"), "no plugin of that name is registered")
+}
+
+fn make<T: ?Sized>(table: &Table<Constructor<T>>, name: &str, context: &BuildContext<'_>) -> Result<Arc<T>, PluginError> {
+    // Every constructor is stored under the contract of its table, so the name is all a message needs.
+    let entry = table.get(name).ok_or_else(|| unregistered(Contract::Store, name))?;
+    (entry.make)(context)
+}
+
+fn make_all<T: ?Sized>(table: &Table<Constructor<T>>, names: &[String], context: &BuildContext<'_>) -> Result<Vec<Arc<T>>, PluginError> {
+    names.iter().map(|name| make(table, name, context)).collect()
+}
