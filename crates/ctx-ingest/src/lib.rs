@@ -17,7 +17,7 @@
 //! assert_eq!(document.passages[0].passage.locator.line_start, 1);
 //! ```
 //!
-//! Reading order: [`walk`] → [`kind`] → [`decode`] → [`offsets`] → [`chunk`] → [`document`] → [`ingest`];
+//! Reading order: [`mod@walk`] → [`kind`] → [`mod@decode`] → [`offsets`] → [`chunk`] → [`document`] → [`ingest`];
 //! [`fingerprint`] re-checks a passage before it is cited.
 
 pub mod error;

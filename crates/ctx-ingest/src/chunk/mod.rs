@@ -1,5 +1,5 @@
-//! Cuts decoded text into passages along its structure: a scanner per format finds blocks ([`layout`]), one packer joins
-//! and splits them ([`pack`], [`split`]).
+//! Cuts decoded text into passages along its structure: a scanner per format finds blocks (`layout`), one packer joins
+//! and splits them (`pack`, `split`).
 
 #[cfg(feature = "code")]
 pub(crate) mod code;
