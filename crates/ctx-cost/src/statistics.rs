@@ -1,0 +1,217 @@
+//! Statistics: an estimator that reports its own error (the counterpart of `pg_stats`).
+//!
+//! Every run compares estimates with what happened ([`from_trace`]); the comparisons are absorbed into an immutable
+//! snapshot, which corrects the next estimates and puts an interval around them. Keys are shrunken to coarser keys, samples
+//! are bottom-k so that snapshots of several processes merge in any order, and what planning sees is *published*: it stays
+//! put until it has moved enough to matter, so that plans stay comparable and cached plans valid.
+//!
+//! What it is not: it knows no clock (`as_of` is an argument), learns no rule and decides nothing. Accuracy is learned from
+//! feedback and gold labels only; our verifier's verdict is a statistic of its own.
+//!
+//! ```
+//! use ctx_cost::statistics::{Field, Observation, StatKey, SizeClass, Statistics};
+//! use ctx_types::{AccessPath, Bucket, Certainty, Estimated, Micros};
+//!
+//! let key = StatKey::access("default", Field::Latency, AccessPath::Bm25, Bucket::Conceptual, SizeClass::Medium);
+//! let seen: Vec<Observation> = (0..40).map(|i| Observation::new(key.clone(), format!("run {i}"), 1000, 800, 1600 + i)).collect();
+//! let statistics = Statistics::default().absorb(&seen, 2000);
+//!
+//! let prior = Estimated::new(Micros(800), Micros(400), Micros(2400), Certainty::Prior, "shipped");
+//! let better = statistics.corrected(&key, prior);
+//! assert!(better.value.0 > 1200 && better.certainty == Certainty::Measured { n: 40 });
+//! ```
+//!
+//! Reading order: [`key`] → [`observation`] → [`sample`] → [`interval`] → [`published`] → this file → [`correct`] → [`trace`]
+//! → [`row`] → [`persist`]. Sources of the formulas: `CITATIONS.md`.
+
+pub mod key;
+pub mod observation;
+pub mod sample;
+mod interval;
+pub mod published;
+pub mod correct;
+pub mod trace;
+pub mod row;
+pub mod persist;
+
+pub use correct::Quantity;
+pub use interval::CONFORMAL_N_MIN;
+pub use key::{Field, OperatorClass, Scale, SizeClass, StatKey};
+pub use observation::{Label, Observation};
+pub use persist::StatisticsError;
+pub use published::{Published, SHRINKAGE_N0};
+pub use row::StatRow;
+pub use sample::{HALF_LIFE_SECONDS, SAMPLE_MAX};
+pub use trace::{from_trace, TraceContext};
+
+use ctx_types::id::sha256_hex;
+use ctx_types::plan::Stamp;
+use published::{shrunken, Moments};
+use sample::{hash_of, Item, Sample};
+use std::collections::BTreeMap;
+
+/// Keys kept per tenant; beyond, the finest keys with the fewest outcomes go first and their parents answer.
+pub const KEYS_MAX: usize = 4096;
+/// Outcomes that the writer gathers before it absorbs.
+pub const ABSORB_OUTCOMES_MAX: usize = 100;
+/// Seconds after which it absorbs what it has.
+pub const ABSORB_SECONDS_MAX: u64 = 60;
+/// Version of a key that nothing is published of.
+pub const ABSENT_VERSION: &str = "absent";
+
+/// One key's outcomes and what planning sees of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub(crate) sample: Sample,
+    pub(crate) published: Published,
+}
+
+/// An immutable snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    cells: BTreeMap<StatKey, Cell>,
+    epochs: BTreeMap<String, String>,
+    as_of: u64,
+}
+
+impl Statistics {
+    /// A new snapshot that knows these outcomes too, decayed to `as_of` (seconds since the Unix epoch) and published where
+    /// something moved. The order of observations does not matter; one seen before changes nothing.
+    pub fn absorb(&self, observations: &[Observation], as_of: u64) -> Statistics {
+        let mut next = self.clone();
+        for observation in observations {
+            let (hash, item) = (hash_of(&observation.outcome), Item::of(observation));
+            let mut key = observation.key.clone();
+            loop {
+                next.cells.entry(key.clone()).or_default().sample.add(hash, item);
+                if !key.coarsen() {
+                    break;
+                }
+            }
+        }
+        next.bound_keys();
+        next.publish(as_of)
+    }
+
+    /// What two snapshots know together: commutative, associative, idempotent. Published values are the later ones of
+    /// either; [`Statistics::publish`] brings them up to date.
+    pub fn merge(&self, other: &Statistics) -> Statistics {
+        let mut merged = self.clone();
+        for (key, cell) in &other.cells {
+            let own = merged.cells.entry(key.clone()).or_default();
+            own.sample.union(&cell.sample);
+            own.published = own.published.max(cell.published);
+        }
+        merged.as_of = self.as_of.max(other.as_of);
+        merged.epochs = epochs(&merged.cells);
+        merged
+    }
+
+    /// A snapshot whose published values are within tolerance of what the outcomes say at `as_of`.
+    pub fn publish(&self, as_of: u64) -> Statistics {
+        let mut next = self.clone();
+        next.as_of = self.as_of.max(as_of);
+        let moments: BTreeMap<&StatKey, Moments> = self.cells.iter().map(|(key, cell)| (key, Moments::of(&cell.sample, next.as_of))).collect();
+        for (key, cell) in &mut next.cells {
+            let chain: Vec<Moments> = key.chain().iter().filter_map(|key| moments.get(key).copied()).collect();
+            let scale = key.field.scale();
+            let fresh = Published::of(&cell.sample, shrunken(&chain, scale), scale, next.as_of);
+            cell.published = cell.published.renewed(fresh, scale);
+        }
+        next.epochs = epochs(&next.cells);
+        next
+    }
+
+    /// Epoch of a tenant's statistics: moves when a published value moves, not with every run.
+    pub fn epoch(&self, tenant: &str) -> &str {
+        self.epochs.get(tenant).map_or("epoch_none", String::as_str)
+    }
+
+    /// Time of the last publication, seconds since the Unix epoch.
+    pub fn as_of(&self) -> u64 {
+        self.as_of
+    }
+
+    /// Keys with outcomes.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Whether nothing was observed.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// Published values of exactly this key.
+    pub fn published(&self, key: &StatKey) -> Option<&Published> {
+        self.cells.get(key).map(|cell| &cell.published).filter(|published| published.serial > 0)
+    }
+
+    /// What a plan that read `key` depends on: the finest published key, and that finer ones were absent.
+    pub fn stamps_for(&self, key: &StatKey) -> Vec<Stamp> {
+        let mut stamps = Vec::new();
+        for key in key.chain() {
+            let published = self.published(&key);
+            stamps.push(Stamp { object: key.object(), version: published.map_or_else(|| ABSENT_VERSION.to_owned(), version_of) });
+            if published.is_some() {
+                break;
+            }
+        }
+        stamps
+    }
+
+    /// Current version of every published key: the runtime's part of a catalog snapshot's stamps.
+    pub fn stamps(&self) -> Vec<Stamp> {
+        let published = self.cells.iter().filter(|(_, cell)| cell.published.serial > 0);
+        published.map(|(key, cell)| Stamp { object: key.object(), version: version_of(&cell.published) }).collect()
+    }
+
+    /// The finest published key at or above `key`.
+    pub(crate) fn nearest(&self, key: &StatKey) -> Option<(StatKey, &Published)> {
+        let mut key = key.clone();
+        loop {
+            if let Some(published) = self.published(&key) {
+                return Some((key, published));
+            }
+            if !key.coarsen() {
+                return None;
+            }
+        }
+    }
+
+    pub(crate) fn cells(&self) -> &BTreeMap<StatKey, Cell> {
+        &self.cells
+    }
+
+    pub(crate) fn restored(cells: BTreeMap<StatKey, Cell>, as_of: u64) -> Statistics {
+        let epochs = epochs(&cells);
+        Statistics { cells, epochs, as_of }
+    }
+
+    fn bound_keys(&mut self) {
+        let mut by_tenant: BTreeMap<&str, Vec<&StatKey>> = BTreeMap::new();
+        for key in self.cells.keys() {
+            by_tenant.entry(&key.tenant).or_default().push(key);
+        }
+        let mut superfluous = Vec::new();
+        for keys in by_tenant.values_mut().filter(|keys| keys.len() > KEYS_MAX) {
+            keys.sort_by_key(|key| (key.depth(), std::cmp::Reverse(self.cells[*key].sample.distinct())));
+            superfluous.extend(keys[KEYS_MAX..].iter().map(|key| (*key).clone()));
+        }
+        superfluous.iter().for_each(|key| drop(self.cells.remove(key)));
+    }
+}
+
+/// Serial and content: equal serials of two processes do not make two versions one.
+fn version_of(published: &Published) -> String {
+    let content = format!("{published:?}");
+    format!("{}-{}", published.serial, &sha256_hex(content.as_bytes())[..8])
+}
+
+fn epochs(cells: &BTreeMap<StatKey, Cell>) -> BTreeMap<String, String> {
+    let mut texts: BTreeMap<&str, String> = BTreeMap::new();
+    for (key, cell) in cells.iter().filter(|(_, cell)| cell.published.serial > 0) {
+        texts.entry(&key.tenant).or_default().push_str(&format!("{}\n{}\n", key.object(), version_of(&cell.published)));
+    }
+    texts.into_iter().map(|(tenant, text)| (tenant.to_owned(), format!("epoch_{}", &sha256_hex(text.as_bytes())[..16]))).collect()
+}

@@ -1,0 +1,160 @@
+//! Estimates corrected by experience: the point by the shrunken bias, the interval by the residuals' quantiles.
+//!
+//! | what is known of the key | value | interval | certainty |
+//! |---|---|---|---|
+//! | nothing | the prior's | the prior's | the prior's |
+//! | only that operators of its class are biased | prior × bias | the prior's, shifted, joined with the prior's | the prior's |
+//! | outcomes, too few for an interval anywhere | prior × bias | shifted prior, joined with all residuals seen | measured (n) |
+//! | outcomes | prior × bias | conformal, of the finest key that supports one | measured (n) |
+//!
+//! On the probability scales the interval is that of a mean: the prior counts as so many outcomes as its width is worth.
+
+use super::key::{Scale, StatKey};
+use super::published::Published;
+use super::Statistics;
+use ctx_types::{Certainty, Estimated, Micros, NanoUsd, PicoUsd, Ppm, Tokens};
+
+/// Half-width of a 90 % interval in standard errors.
+const Z90: f64 = 1.645;
+/// A prior is worth at least half an outcome, and at most a thousand, however narrow it is drawn.
+const PRIOR_WORTH: (f64, f64) = (0.5, 1000.0);
+/// Variance below which no interval of a probability is drawn: that of .05, so that three successes do not prove certainty.
+const VARIANCE_MIN: f64 = 0.0475;
+/// How provenance begins when a correction was applied.
+pub const PROVENANCE: &str = "statistics ";
+
+/// A number that can be corrected, with its domain.
+pub trait Quantity: Copy + Ord {
+    /// In its unit.
+    fn to_unit(self) -> i64;
+    /// From its unit, bounded to the domain.
+    fn from_unit(unit: i64) -> Self;
+}
+
+macro_rules! quantity {
+    ($($type:ty, $inner:ty, $max:expr);+ $(;)?) => {$(
+        impl Quantity for $type {
+            fn to_unit(self) -> i64 { i64::try_from(self.get()).unwrap_or(i64::MAX) }
+            fn from_unit(unit: i64) -> Self {
+                let bounded = unit.clamp(0, $max);
+                Self(<$inner>::try_from(bounded).unwrap_or(<$inner>::MAX))
+            }
+        }
+    )+};
+}
+
+quantity! {
+    Micros, u64, i64::MAX;
+    Tokens, u64, i64::MAX;
+    NanoUsd, i64, i64::MAX;
+    PicoUsd, i64, i64::MAX;
+    Ppm, u32, 1_000_000;
+}
+
+impl Quantity for u32 {
+    fn to_unit(self) -> i64 {
+        i64::from(self)
+    }
+    fn from_unit(unit: i64) -> Self {
+        u32::try_from(unit.max(0)).unwrap_or(u32::MAX)
+    }
+}
+
+impl Statistics {
+    /// `prior` corrected by what was observed of `key`. Configured numbers are facts and stay; of an unknown one only a rate
+    /// can be said.
+    pub fn corrected<T: Quantity>(&self, key: &StatKey, prior: Estimated<T>) -> Estimated<T> {
+        let scale = key.field.scale();
+        let nothing_to_correct = match prior.certainty {
+            Certainty::Configured => true,
+            Certainty::Unknown => scale != Scale::Rate,
+            Certainty::Measured { .. } | Certainty::Prior => false,
+        };
+        let Some((level, published)) = self.nearest(key).filter(|_| !nothing_to_correct) else { return prior };
+        let certainty = if level.operator.is_some() { Certainty::Measured { n: published.n } } else { prior.certainty };
+        let (value, low, high) = match scale {
+            Scale::Ratio => self.quantity(&level, published, &prior),
+            Scale::Difference => mean(prior.value.to_unit() + published.point, published, &prior),
+            Scale::Rate => mean(blended(published, &prior), published, &prior),
+        };
+        Estimated::new(T::from_unit(value), T::from_unit(low), T::from_unit(high), certainty, format!("{PROVENANCE}{level}"))
+    }
+
+    /// What `estimate` was before [`Statistics::corrected`] by this snapshot; the value itself if it was not corrected.
+    pub fn uncorrected<T: Quantity>(&self, key: &StatKey, estimate: &Estimated<T>) -> i64 {
+        let corrected = estimate.provenance.starts_with(PROVENANCE);
+        let point = self.nearest(key).filter(|_| corrected).map_or(0, |(_, published)| published.point);
+        match key.field.scale() {
+            Scale::Ratio => scaled(estimate.value.to_unit(), -point),
+            Scale::Difference => (estimate.value.to_unit() - point).clamp(0, 1_000_000),
+            Scale::Rate => 0,
+        }
+    }
+
+    fn quantity<T: Quantity>(&self, level: &StatKey, published: &Published, prior: &Estimated<T>) -> (i64, i64, i64) {
+        let (value, low, high) = (prior.value.to_unit(), prior.low.to_unit(), prior.high.to_unit());
+        let point = scaled(value, published.point);
+        if level.operator.is_none() {
+            return (point, low.min(scaled(low, published.point)), high.max(scaled(high, published.point)));
+        }
+        if let Some((down, up)) = self.ends(level) {
+            return (point, scaled(value, down), scaled(value, up));
+        }
+        let (least, most) = published.range.unwrap_or((published.point, published.point));
+        let low = scaled(low, published.point).min(scaled(value, least));
+        let high = scaled(high, published.point).max(scaled(value, most));
+        (point, low, high)
+    }
+
+    /// Conformal ends of the finest key, at or above `level`, that has them.
+    fn ends(&self, level: &StatKey) -> Option<(i64, i64)> {
+        let mut key = level.clone();
+        loop {
+            if let Some(ends) = self.published(&key).and_then(|published| published.ends) {
+                return Some(ends);
+            }
+            if !key.coarsen() {
+                return None;
+            }
+        }
+    }
+}
+
+/// (x + 1) · exp(r) − 1: the inverse of the log-ratio that residuals are.
+fn scaled(unit: i64, micro_nats: i64) -> i64 {
+    if micro_nats == 0 {
+        return unit;
+    }
+    let factor = libm::exp(micro_nats as f64 / 1e6);
+    // `as` saturates; the result is not negative for non-negative units.
+    libm::round((unit.max(0) as f64 + 1.0) * factor - 1.0).max(0.0) as i64
+}
+
+/// A mean with the interval of a mean, in ppm.
+fn mean<T: Quantity>(value: i64, published: &Published, prior: &Estimated<T>) -> (i64, i64, i64) {
+    let value = value.clamp(0, 1_000_000);
+    let share = value as f64 / 1e6;
+    let outcomes = published.effective_milli as f64 / 1e3 + worth(prior);
+    let half = Z90 * libm::sqrt((share * (1.0 - share)).max(VARIANCE_MIN) / outcomes);
+    let half = libm::round(half * 1e6) as i64;
+    (value, (value - half).max(0), (value + half).min(1_000_000))
+}
+
+/// Observed rate and prior, each by its weight.
+fn blended<T: Quantity>(published: &Published, prior: &Estimated<T>) -> i64 {
+    let outcomes = published.effective_milli as f64 / 1e3;
+    let worth = worth(prior);
+    let sum = outcomes * published.point as f64 + worth * prior.value.to_unit() as f64;
+    libm::round(sum / (outcomes + worth)) as i64
+}
+
+/// Number of outcomes that a prior's width is worth: n with z·√(p(1−p)/n) = half the width.
+fn worth<T: Quantity>(prior: &Estimated<T>) -> f64 {
+    if prior.certainty == Certainty::Unknown {
+        return PRIOR_WORTH.0;
+    }
+    let share = prior.value.to_unit() as f64 / 1e6;
+    let half = (prior.high.to_unit() - prior.low.to_unit()) as f64 / 2e6;
+    let variance = (share * (1.0 - share)).max(VARIANCE_MIN);
+    if half <= 0.0 { PRIOR_WORTH.1 } else { (variance * Z90 * Z90 / (half * half)).clamp(PRIOR_WORTH.0, PRIOR_WORTH.1) }
+}

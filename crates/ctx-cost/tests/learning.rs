@@ -1,0 +1,161 @@
+//! What a run teaches the statistics, and what it must not.
+
+use ctx_cost::statistics::{from_trace, Field, Observation, OperatorClass, SizeClass, StatKey, Statistics, TraceContext};
+use ctx_types::estimate::AlternativeEstimate;
+use ctx_types::outcome::{Spend, Verdict};
+use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, TRACE_SCHEMA_VERSION};
+use ctx_types::{
+    AccessPath, Bucket, Catalog, Certainty, ContentId, Estimated, Micros, NanoUsd, Outcome, Ppm, Probe, Status, Tokens, Trace,
+};
+
+const AT: u64 = 1_700_000_000;
+
+fn prior<T: Copy + Ord>(value: T, low: T, high: T) -> Estimated<T> {
+    Estimated::new(value, low, high, Certainty::Prior, "shipped")
+}
+
+fn node(id: &str, operator: &str, status: NodeStatus, micros: (u64, u64)) -> NodeTrace {
+    NodeTrace {
+        node: id.to_owned(),
+        operator: operator.to_owned(),
+        status,
+        start: Micros(micros.0),
+        end: Micros(micros.1),
+        attempts: 1,
+        estimate: AlternativeEstimate { latency: Some(prior(Micros(500), Micros(100), Micros(2_000))), ..AlternativeEstimate::default() },
+        actual: NodeActual::default(),
+        error: None,
+    }
+}
+
+fn trace(nodes: Vec<NodeTrace>) -> Trace {
+    let outcome = Outcome {
+        status: Status::Completed,
+        answer: "a".to_owned(),
+        citations: Vec::new(),
+        verdict: Some(Verdict { verifier: "citations".to_owned(), passed: true, confidence: Ppm(900_000), findings: Vec::new() }),
+        evidence: Some(Ppm(800_000)),
+        spend: Spend::default(),
+        plan: None,
+        trace: "run-1".to_owned(),
+        notes: Vec::new(),
+    };
+    Trace {
+        schema_version: TRACE_SCHEMA_VERSION,
+        id: "run-1".to_owned(),
+        started_at: "2023-11-14T22:13:20+00:00".to_owned(),
+        tenant: "default".to_owned(),
+        purpose: "user".to_owned(),
+        goal: "g".to_owned(),
+        plan: ContentId("plan_0".to_owned()),
+        parent_plan: None,
+        graph: ContentId("graph_0".to_owned()),
+        plan_cache: "miss".to_owned(),
+        epoch: "epoch_none".to_owned(),
+        generations: Vec::new(),
+        propensity: Ppm::ONE,
+        probe: Probe::default(),
+        configuration: "c".to_owned(),
+        nodes,
+        planning: Micros(300),
+        outcome,
+    }
+}
+
+fn read(trace: &Trace, statistics: &Statistics) -> Vec<Observation> {
+    from_trace(trace, &TraceContext { bucket: Bucket::Conceptual, catalog: &Catalog::default(), statistics, at: AT })
+}
+
+fn of(observations: &[Observation], field: Field) -> Vec<(String, i64, i64)> {
+    let matching = observations.iter().filter(|o| o.key.field == field);
+    matching.map(|o| (o.key.operator.clone().unwrap_or_default(), o.estimate, o.actual)).collect()
+}
+
+fn named(name: &str, estimate: i64, actual: i64) -> (String, i64, i64) {
+    (name.to_owned(), estimate, actual)
+}
+
+#[test]
+fn estimates_are_compared_with_what_happened() {
+    let mut access = node("access.my.docs.bm25", "bm25 my.docs k=50", NodeStatus::Done, (0, 900));
+    access.estimate.hits = Some(prior(50, 0, 50));
+    access.estimate.evidence = Some(prior(Ppm(600_000), Ppm(0), Ppm(1_000_000)));
+    access.actual = NodeActual { hits: Some(20), evidence: Some(Ppm(700_000)), ..NodeActual::default() };
+    let observations = read(&trace(vec![access, node("answer", "answer extractive", NodeStatus::Done, (900, 3_900))]), &Statistics::default());
+    assert_eq!(of(&observations, Field::Latency), [named("bm25", 500, 900), named("extractive", 500, 3_000)]);
+    assert_eq!(of(&observations, Field::Hits), [named("bm25", 50, 20)]);
+    assert_eq!(of(&observations, Field::Evidence), [named("bm25", 600_000, 700_000)]);
+    let latencies: Vec<Option<bool>> = observations.iter().filter(|o| o.key.field == Field::Latency).map(|o| o.covered).collect();
+    assert_eq!(latencies, [Some(true), Some(false)]);
+    assert_eq!(observations[0].key.size, Some(SizeClass::Tiny));
+}
+
+#[test]
+fn a_passed_check_is_a_verdict_and_never_accuracy() {
+    let observations = read(&trace(vec![node("verify", "verify citations", NodeStatus::Done, (0, 50))]), &Statistics::default());
+    assert_eq!(of(&observations, Field::Verdict), [named("citations", 0, 1_000_000)]);
+    assert!(of(&observations, Field::Accuracy).is_empty());
+}
+
+#[test]
+fn errors_and_retries_are_failures_not_latencies() {
+    let mut retried = node("answer", "answer single_shot local", NodeStatus::Done, (0, 76_000_000));
+    retried.attempts = 2;
+    let nodes = vec![
+        retried,
+        node("access.docs.dense", "dense docs k=50", NodeStatus::Degraded, (0, 10)),
+        node("verify", "verify citations", NodeStatus::NotRun, (0, 0)),
+        node("access.docs.bm25", "bm25 docs k=50", NodeStatus::Cancelled, (0, 10)),
+    ];
+    let observations = read(&trace(nodes), &Statistics::default());
+    assert!(of(&observations, Field::Latency).is_empty());
+    assert_eq!(of(&observations, Field::Failure), [named("local", 0, 1_000_000), named("dense", 0, 1_000_000)]);
+}
+
+#[test]
+fn a_hybrid_is_as_slow_as_its_slowest_leg_and_the_merge() {
+    let nodes = vec![
+        node("access.docs.bm25", "bm25 docs k=50", NodeStatus::Done, (10, 410)),
+        node("access.docs.dense", "dense docs k=50", NodeStatus::Done, (20, 920)),
+        node("fuse.docs", "fuse docs: linear, exact hits first", NodeStatus::Done, (920, 1_010)),
+    ];
+    let observations = read(&trace(nodes), &Statistics::default());
+    assert_eq!(of(&observations, Field::Latency)[2], named("hybrid_linear", 1_000, 1_000));
+    assert_eq!(of(&observations, Field::Failure).len(), 2, "a merge does not fail by itself");
+}
+
+#[test]
+fn unknown_usage_teaches_nothing() {
+    let mut answer = node("answer", "answer single_shot local", NodeStatus::Done, (0, 1_000));
+    answer.estimate.tokens = Some(prior(Tokens(900), Tokens(100), Tokens(2_000)));
+    answer.estimate.cost = Some(Estimated::new(NanoUsd(5), NanoUsd(5), NanoUsd(5), Certainty::Unknown, "no price"));
+    answer.actual.cost = Some(NanoUsd(7));
+    let observations = read(&trace(vec![answer]), &Statistics::default());
+    assert!(of(&observations, Field::Tokens).is_empty() && of(&observations, Field::Cost).is_empty());
+}
+
+#[test]
+fn learning_from_corrected_estimates_keeps_what_was_learned() {
+    let key = StatKey::new("default", Field::Latency, OperatorClass::Strategy, "extractive", Bucket::Conceptual);
+    let mut statistics = Statistics::default();
+    for run in 0..300 {
+        let mut answer = node("answer", "answer extractive", NodeStatus::Done, (0, 2_000));
+        answer.estimate.latency = Some(statistics.corrected(&key, prior(Micros(500), Micros(100), Micros(2_500))));
+        let mut trace = trace(vec![answer]);
+        trace.id = format!("run-{run}");
+        let observations = read(&trace, &statistics);
+        assert!(of(&observations, Field::Latency)[0].1.abs_diff(500) <= 2, "run {run}: {observations:?}");
+        statistics = statistics.absorb(&observations, AT);
+    }
+    let learned = statistics.corrected(&key, prior(Micros(500), Micros(100), Micros(2_500)));
+    assert!((1_700..2_001).contains(&learned.value.0), "{learned:?}");
+    let bm25 = StatKey::access("default", Field::Latency, AccessPath::Bm25, Bucket::Conceptual, SizeClass::Tiny);
+    assert_eq!(statistics.published(&bm25), None);
+}
+
+#[test]
+fn the_same_run_absorbed_twice_counts_once() {
+    let observations = read(&trace(vec![node("answer", "answer extractive", NodeStatus::Done, (0, 2_000))]), &Statistics::default());
+    let once = Statistics::default().absorb(&observations, AT);
+    assert_eq!(once.absorb(&observations, AT), once);
+}
