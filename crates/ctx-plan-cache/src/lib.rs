@@ -40,4 +40,4 @@ pub use entry::{CachedPlan, EntryKind};
 pub use key::{canonical_text, KeyInput, PlanKey, KEY_SCHEMA_VERSION};
 pub use listing::CacheRow;
 pub use persist::{LoadReport, PersistError};
-pub use stamps::{CurrentStamps, Mismatch, Stamps, ABSENT_VERSION, PER_GOAL_PREFIX};
+pub use stamps::{CurrentStamps, Mismatch, PerGoal, Stamps, ABSENT_VERSION, PER_GOAL_PREFIX};

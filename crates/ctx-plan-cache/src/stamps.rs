@@ -76,11 +76,14 @@ impl Stamps {
     }
 }
 
+/// How an object of this very goal resolves now, by its full name; `None`: it does not.
+pub type PerGoal<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// Versions now: those of the catalog snapshot, and how objects of this very goal resolve.
 #[derive(Clone, Copy)]
 pub struct CurrentStamps<'a> {
     snapshot: &'a Stamps,
-    per_goal: Option<&'a dyn Fn(&str) -> Option<String>>,
+    per_goal: Option<PerGoal<'a>>,
 }
 
 impl fmt::Debug for CurrentStamps<'_> {
@@ -96,7 +99,7 @@ impl<'a> CurrentStamps<'a> {
     }
 
     /// With a resolver for objects named [`PER_GOAL_PREFIX`]…; it gets the object's full name.
-    pub fn with_per_goal(self, resolve: &'a dyn Fn(&str) -> Option<String>) -> CurrentStamps<'a> {
+    pub fn with_per_goal(self, resolve: PerGoal<'a>) -> CurrentStamps<'a> {
         CurrentStamps { per_goal: Some(resolve), ..self }
     }
 
