@@ -62,35 +62,28 @@ impl ExecutionGraph {
         self.nodes.iter().find(|n| matches!(n.op, NodeOp::Answer { .. }))
     }
 
-    /// What the loop at `id` runs again: every node on a way from its body to it, the loop itself excluded, in graph order.
-    /// The executor forgets how these ended before it starts the body again. Empty if `id` is not a loop.
-    pub fn loop_body(&self, id: &NodeId) -> Vec<NodeId> {
+    /// What the loop at `id` may run again: its body's first node and everything after it, the loop and the stops included,
+    /// in graph order. The executor forgets how these ended before it starts the body again: a node that was skipped because
+    /// the first answer was given may be what follows the second. Empty if `id` is not a loop.
+    pub fn loop_resets(&self, id: &NodeId) -> Vec<NodeId> {
         let Some(NodeOp::Loop { body, .. }) = self.node(id).map(|n| &n.op) else { return Vec::new() };
-        let after = self.closure(body, |edge| (&edge.from, &edge.to));
-        let before = self.closure(id, |edge| (&edge.to, &edge.from));
-        let inside = |n: &NodeId| n != id && after.contains(&n) && before.contains(&n);
-        self.nodes.iter().map(|n| n.id.clone()).filter(inside).collect()
+        let mut after = vec![body];
+        let mut next = 0;
+        while next < after.len() {
+            let here = after[next];
+            next += 1;
+            for edge in self.outgoing(here).filter(|e| !self.is_back_edge(e)) {
+                if !after.contains(&&edge.to) {
+                    after.push(&edge.to);
+                }
+            }
+        }
+        self.nodes.iter().map(|n| &n.id).filter(|n| after.contains(n)).cloned().collect()
     }
 
     /// Nodes whose result a node works on: sources of its `then`, `parallel` and `on_success` edges, in edge order.
     pub fn inputs<'a>(&'a self, id: &'a NodeId) -> impl Iterator<Item = &'a NodeId> {
         let carries = |e: &&Edge| matches!(e.kind, EdgeKind::Then | EdgeKind::Parallel | EdgeKind::OnSuccess);
         self.incoming(id).filter(carries).filter(|e| !self.is_back_edge(e)).map(|e| &e.from)
-    }
-
-    fn closure<'a>(&'a self, start: &'a NodeId, step: impl Fn(&'a Edge) -> (&'a NodeId, &'a NodeId)) -> Vec<&'a NodeId> {
-        let mut seen = vec![start];
-        let mut next = 0;
-        while next < seen.len() {
-            let here = seen[next];
-            next += 1;
-            for edge in self.edges.iter().filter(|e| !self.is_back_edge(e)) {
-                let (from, to) = step(edge);
-                if from == here && !seen.contains(&to) {
-                    seen.push(to);
-                }
-            }
-        }
-        seen
     }
 }

@@ -5,6 +5,24 @@
 //! what a node must wait for at least, and what to prefer when several may start.
 //!
 //! Not here: the ledger that pays for attempts, and the executor that keeps these times (`ctx-runtime`).
+//!
+//! ```
+//! use ctx_graph::{ExecutionGraph, FailurePolicy, Node, NodeId, NodeOp, Resource};
+//! use ctx_types::{AlternativeEstimate, Constraints, ContentId, Micros, Strategy};
+//!
+//! let answer = Node {
+//!     id: NodeId::new("answer"),
+//!     op: NodeOp::Answer { strategy: Strategy::Extractive, model: None },
+//!     estimate: AlternativeEstimate::default(),
+//!     resource: Resource::Cpu,
+//!     on_error: FailurePolicy::Fail,
+//!     max_attempts: 1,
+//! };
+//! let graph = ExecutionGraph::new(ContentId("plan_0".into()), vec![answer], Vec::new());
+//! let limits = Constraints { max_latency: Some(Micros(2_000_000)), ..Constraints::default() };
+//! let schedule = ctx_scheduler::schedule(&graph, &limits).unwrap();
+//! assert_eq!(schedule.steps[0].deadline, Some(Micros(2_000_000)));
+//! ```
 
 mod error;
 mod policy;

@@ -19,7 +19,7 @@ pub(crate) struct Timing {
     pub(crate) primary: Vec<bool>,
     /// Steps on the longest way to it: it can start only after all of them.
     pub(crate) wave: Vec<u32>,
-    /// Median time until it has ended, the longest way to it.
+    /// Median time until it has ended, the longest way to it; on the primary path only over what runs when nothing fails.
     pub(crate) head: Vec<Micros>,
     /// Median time from its start to the end of what follows, the longest way.
     pub(crate) rank: Vec<Micros>,
@@ -32,7 +32,8 @@ impl Timing {
         let own = |node: usize| latency::of_node(&graph.nodes[node]).0;
         for node in topology.order() {
             timing.wave[*node] = topology.predecessors(*node).map(|p| timing.wave[p] + 1).max().unwrap_or(0);
-            timing.head[*node] = topology.predecessors(*node).map(|p| timing.head[p]).max().unwrap_or_default() + own(*node);
+            let counts = |p: &usize| timing.primary[*p] || !timing.primary[*node];
+            timing.head[*node] = topology.predecessors(*node).filter(counts).map(|p| timing.head[p]).max().unwrap_or_default() + own(*node);
         }
         for node in topology.order().iter().rev() {
             timing.rank[*node] = timing.tail(topology, *node) + own(*node);
