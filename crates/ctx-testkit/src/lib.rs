@@ -1,1 +1,6 @@
-//! Fakes of every contract, fixed clock, catalogs, the .plan runner, conformance suites.
+//! For tests only: catalogs and probes as values, fakes of every contract, the `.plan` runner.
+//!
+//! A catalog made here is what the planner is tested on without a database or a model; a fake made here is what the
+//! runtime is tested on, faults included.
+
+pub mod catalogs;
