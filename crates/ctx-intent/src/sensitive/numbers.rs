@@ -1,0 +1,278 @@
+//! Values made of digit groups: cards, national identifiers, telephone numbers, IPv4 addresses, and those with letters in
+//! front. What the check digits leave open, the grouping and the words before it decide.
+
+use super::{Detector, checksums, is_word};
+use std::ops::Range;
+
+/// Longest number with its separators; longer runs are data.
+const NUMBER_BYTES_MAX: usize = 40;
+/// How far before a number its name may stand.
+const CONTEXT_BYTES_MAX: usize = 48;
+/// Most groups of one number.
+const GROUPS_MAX: usize = 8;
+
+/// A maximal run of digit groups with single separators between them.
+struct Number {
+    range: Range<usize>,
+    digits: Vec<u8>,
+    groups: Vec<usize>,
+    separators: Vec<u8>,
+    plus: bool,
+    bracket: bool,
+}
+
+/// A card, national identifier, telephone number or IPv4 address that begins at `at`.
+pub fn number(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
+    if at > 0 && (is_word(bytes[at - 1]) || matches!(bytes[at - 1], b'.' | b'-' | b'/' | b'#' | b'$' | b',') && bytes[at] != b'(') {
+        return None;
+    }
+    if !bytes[at].is_ascii_digit() && !bytes.get(at + 1).is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    let number = read(bytes, at)?;
+    let detector = classify(&number, bytes)?;
+    Some((detector, number.range))
+}
+
+fn read(bytes: &[u8], at: usize) -> Option<Number> {
+    let plus = bytes[at] == b'+';
+    let bracket = bytes[at] == b'(' || plus && bytes.get(at + 1) == Some(&b'(');
+    let first = at + usize::from(plus) + usize::from(bracket);
+    let mut number = Number { range: at..first, digits: Vec::new(), groups: Vec::new(), separators: Vec::new(), plus, bracket };
+    let mut cursor = first;
+    loop {
+        let count = bytes[cursor..].iter().take(NUMBER_BYTES_MAX).take_while(|byte| byte.is_ascii_digit()).count();
+        if count == 0 || number.groups.len() == GROUPS_MAX || cursor + count - at > NUMBER_BYTES_MAX {
+            return None;
+        }
+        number.digits.extend(bytes[cursor..cursor + count].iter().map(|byte| byte - b'0'));
+        number.groups.push(count);
+        cursor += count;
+        number.range.end = cursor;
+        let Some((separator, next)) = separator(bytes, cursor) else { break };
+        number.separators.push(separator);
+        cursor = next;
+    }
+    close(bytes, number)
+}
+
+/// A single separator with a digit behind it: blank, hyphen, dot, or a closing bracket with a blank.
+fn separator(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
+    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    match bytes.get(at)? {
+        b')' if digit(at + 1) => Some((b')', at + 1)),
+        b')' if matches!(bytes.get(at + 1), Some(b' ' | b'-')) && digit(at + 2) => Some((b')', at + 2)),
+        separator @ (b' ' | b'-' | b'.') if digit(at + 1) => Some((*separator, at + 1)),
+        b' ' if bytes.get(at + 1) == Some(&b'(') && digit(at + 2) => Some((b'(', at + 2)),
+        _ => None,
+    }
+}
+
+/// Takes an extension or a check letter in, and refuses a number that goes on as a word.
+fn close(bytes: &[u8], mut number: Number) -> Option<Number> {
+    let end = number.range.end;
+    let rest = &bytes[end..];
+    let extension = rest.iter().skip(1).take(6).take_while(|byte| byte.is_ascii_digit()).count();
+    match rest.first() {
+        Some(b'x') if extension >= 2 => number.range.end += 1 + extension,
+        Some(b'X') if number.digits.len() == 17 && rest.get(1).is_none_or(|byte| !is_word(*byte)) => {
+            number.digits.push(10);
+            number.range.end += 1;
+        }
+        Some(letter) if letter.is_ascii_uppercase() && number.groups == [8] && rest.get(1).is_none_or(|byte| !is_word(*byte)) => {
+            let value = number.digits.iter().fold(0, |value, digit| value * 10 + u32::from(*digit));
+            number.digits.push(if checksums::dni(value, *letter) { 11 } else { return None });
+            number.range.end += 1;
+        }
+        Some(byte) if is_word(*byte) => return None,
+        Some(b'-' | b'/' | b':' | b'%') if rest.get(1).is_some_and(|byte| is_word(*byte)) => return None,
+        _ => {}
+    }
+    Some(number)
+}
+
+fn classify(number: &Number, bytes: &[u8]) -> Option<Detector> {
+    let blanks_or_hyphens = number.separators.iter().all(|separator| matches!(separator, b' ' | b'-'));
+    if number.digits.last() == Some(&11) {
+        return Some(Detector::NationalId);
+    }
+    if is_ipv4(number, bytes) {
+        return Some(Detector::Address);
+    }
+    if blanks_or_hyphens && !number.plus && is_card_grouping(&number.groups) && checksums::card(&number.digits) {
+        return Some(Detector::Card);
+    }
+    if !number.plus && !number.bracket && is_national(number, bytes) {
+        return Some(Detector::NationalId);
+    }
+    is_phone(number, bytes).then_some(Detector::Phone)
+}
+
+fn is_ipv4(number: &Number, bytes: &[u8]) -> bool {
+    let text = std::str::from_utf8(&bytes[number.range.clone()]).unwrap_or_default();
+    number.groups.len() == 4 && text.parse::<std::net::Ipv4Addr>().is_ok()
+}
+
+fn is_card_grouping(groups: &[usize]) -> bool {
+    match groups {
+        [_] | [4, 6, 4..=5] => true,
+        [4, 4, 4, rest @ ..] => rest.iter().sum::<usize>() <= 7,
+        _ => false,
+    }
+}
+
+fn is_national(number: &Number, bytes: &[u8]) -> bool {
+    let (digits, groups) = (&number.digits, number.groups.as_slice());
+    let hyphens = number.separators.iter().all(|separator| *separator == b'-');
+    match groups {
+        [3, 2, 4] if number.separators.iter().all(|separator| matches!(separator, b'-' | b' ')) => is_ssn(digits),
+        [9] => is_ssn(digits) && named(bytes, number, &["ssn", "social security"]),
+        [3, 3, 3, 2] => checksums::cpf(digits) || checksums::snils(digits),
+        [11] => {
+            checksums::cpf(digits) && named(bytes, number, &["cpf"])
+                || checksums::snils(digits) && named(bytes, number, &["снилс", "snils"])
+                || named(bytes, number, &["steuer", "tax id", "idnr", "pesel"])
+        }
+        [6, 7] if hyphens => checksums::resident_registration(digits) || matches!(digits[6], 1..=4) && checksums::date(&with_century(digits)),
+        [18] | [17] => checksums::resident_identity(digits),
+        [4, 4, 4] | [12] => {
+            checksums::aadhaar(digits) && (groups.len() == 3 || named(bytes, number, &["aadhaar"]))
+                || named(bytes, number, &["my number", "マイナンバー", "инн"])
+        }
+        [15] | [1, 2, 2, 2, 3, 3, 2] | [13, 2] => checksums::nir(digits),
+        _ => (5..=14).contains(&digits.len()) && named(bytes, number, DOCUMENTS),
+    }
+}
+
+/// Papers whose numbers have no common form: the word before the number decides.
+const DOCUMENTS: &[&str] = &[
+    "passport", "driver's license", "drivers license", "driver license", "driving licence", "driver’s license", "license number",
+    "national id", "id card", "паспорт", "personalausweis", "reisepass", "护照", "passeport", "pasaporte",
+];
+
+fn is_ssn(digits: &[u8]) -> bool {
+    digits.len() == 9 && digits[..3] != [0, 0, 0] && digits[..3] != [6, 6, 6] && digits[3..5] != [0, 0] && digits[5..] != [0; 4]
+}
+
+fn with_century(digits: &[u8]) -> Vec<u8> {
+    let century = if digits[6] <= 2 { [1, 9] } else { [2, 0] };
+    century.iter().chain(&digits[..6]).copied().collect()
+}
+
+fn is_phone(number: &Number, bytes: &[u8]) -> bool {
+    let (total, groups) = (number.digits.len(), number.groups.as_slice());
+    if number.plus {
+        return (8..=15).contains(&total);
+    }
+    if !(7..=15).contains(&total) || is_date_like(number) {
+        return false;
+    }
+    let called = || named(bytes, number, CALLS);
+    if number.bracket && groups.len() >= 2 {
+        return true;
+    }
+    let single_kind = number.separators.windows(2).all(|pair| pair[0] == pair[1]);
+    let shaped = match groups {
+        [3, 3, 4] | [1, 3, 3, 4] | [3, 3, 3] | [2, 2, 2, 2] | [2, 2, 2, 2, 2] | [2, 3, 3] | [2, 3, 4] | [2, 3, 2, 2] => true,
+        [3, 2, 2, 2] | [3, 3, 2, 2] | [4, 2, 2, 2] | [4, 3, 3] | [3, 2, 3] | [2, 4, 4] | [3, 4, 4] | [5, 6] | [5, 3, 3] => number.digits[0] == 0 || called(),
+        _ => false,
+    };
+    let dots = number.separators.contains(&b'.');
+    let printed = shaped && single_kind && (!dots || groups == [3, 3, 4] || called());
+    printed && (number.separators[0] != b' ' || number.digits[0] == 0 || groups.len() >= 4 || groups == [3, 3, 4] || called()) || called()
+}
+
+/// Words that come before a number one can call.
+const CALLS: &[&str] = &[
+    "phone", "call ", "call me", "tel", "mobile", "cell", "fax", "reach", "contact", "whatsapp", "sms", "text me", "dial", "number is",
+    "my number", "handy", "telefon", "anrufen", "téléphone", "appelez", "teléfono", "llama", "телефон", "звони", "номер", "电话", "手机", "電話", "전화",
+];
+
+fn is_date_like(number: &Number) -> bool {
+    let at = |from: usize, count: usize| number.digits[from..from + count].iter().fold(0u32, |value, digit| value * 10 + u32::from(*digit));
+    match number.groups.as_slice() {
+        [4, 2, 2, ..] => (1..=12).contains(&at(4, 2)) && (1..=31).contains(&at(6, 2)) && (1000..=2999).contains(&at(0, 4)),
+        [2, 2, 4, ..] => (1..=31).contains(&at(0, 2)) && (1..=31).contains(&at(2, 2)),
+        [4, 4] => (1500..=2200).contains(&at(0, 4)) && (1500..=2200).contains(&at(4, 4)),
+        [8] => checksums::date(&number.digits),
+        _ => false,
+    }
+}
+
+/// Whether one of `names` stands shortly before the number.
+fn named(bytes: &[u8], number: &Number, names: &[&str]) -> bool {
+    let from = number.range.start.saturating_sub(CONTEXT_BYTES_MAX);
+    let before = String::from_utf8_lossy(&bytes[from..number.range.start]).to_lowercase();
+    names.iter().any(|name| before.contains(name))
+}
+
+/// An account, or a national identifier that begins with letters.
+pub fn lettered(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
+    if !bytes[at].is_ascii_uppercase() {
+        return None;
+    }
+    iban(bytes, at).or_else(|| insurance(bytes, at)).or_else(|| foreigner(bytes, at)).or_else(|| document(bytes, at))
+}
+
+/// Two letters, two digits, then groups of letters and digits; the longest prefix whose check digits agree.
+fn iban(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
+    let head = bytes.get(at..at + 4)?;
+    if !head[1].is_ascii_uppercase() || !head[2].is_ascii_digit() || !head[3].is_ascii_digit() {
+        return None;
+    }
+    let mut compact = Vec::with_capacity(34);
+    let mut best = None;
+    for (offset, byte) in bytes[at..].iter().enumerate().take(44) {
+        match byte {
+            b'0'..=b'9' | b'A'..=b'Z' => compact.push(*byte),
+            b' ' | b'-' if offset > 0 => continue,
+            _ => break,
+        }
+        let ends = bytes.get(at + offset + 1).is_none_or(|next| !is_word(*next));
+        if ends && checksums::iban(&compact) {
+            best = Some((Detector::Iban, at..at + offset + 1));
+        }
+    }
+    best
+}
+
+/// United Kingdom, National Insurance: two letters, six digits, one letter, blanks between pairs.
+fn insurance(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
+    let mut kinds = Vec::with_capacity(9);
+    let mut end = at;
+    for (offset, byte) in bytes[at..].iter().enumerate().take(13) {
+        if *byte == b' ' {
+            continue;
+        }
+        kinds.push(*byte);
+        end = at + offset + 1;
+        if kinds.len() == 9 {
+            break;
+        }
+    }
+    let shaped = kinds.len() == 9
+        && kinds[..2].iter().all(u8::is_ascii_uppercase)
+        && kinds[2..8].iter().all(u8::is_ascii_digit)
+        && matches!(kinds[8], b'A'..=b'D');
+    (shaped && bytes.get(end).is_none_or(|next| !is_word(*next))).then_some((Detector::NationalId, at..end))
+}
+
+/// Spain, NIE: X, Y or Z, seven digits, a letter.
+fn foreigner(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
+    let text = bytes.get(at..at + 9)?;
+    let lead = u32::from(text[0].checked_sub(b'X').filter(|lead| *lead <= 2)?);
+    let shaped = text[1..8].iter().all(u8::is_ascii_digit) && bytes.get(at + 9).is_none_or(|next| !is_word(*next));
+    let value = text[1..8].iter().fold(lead, |value, byte| value * 10 + u32::from(byte.wrapping_sub(b'0') % 10));
+    (shaped && checksums::dni(value, text[8])).then_some((Detector::NationalId, at..at + 9))
+}
+
+/// A passport or licence number: one or two letters and digits behind the paper's name.
+fn document(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
+    let length = bytes[at..].iter().take(20).take_while(|byte| is_word(**byte)).count();
+    let digits = bytes[at..at + length].iter().filter(|byte| byte.is_ascii_digit()).count();
+    if digits < 5 || length > digits + 3 {
+        return None;
+    }
+    let whole = Number { range: at..at + length, digits: Vec::new(), groups: Vec::new(), separators: Vec::new(), plus: false, bracket: false };
+    named(bytes, &whole, DOCUMENTS).then_some((Detector::NationalId, whole.range))
+}
