@@ -2,20 +2,38 @@
 //!
 //! ```text
 //! Config ─┐
-//! Registry┴▶ Runtime ── plan ──▶ Prepared ── execute ──▶ RunReport
-//!                        │ describe → policy → cache → probe → plan
-//!                        └ explain, simulate: the same, but nothing is inserted, counted, observed or spent
+//! Registry┴▶ Runtime ── prepare ──▶ Prepared ── execute ──▶ RunReport
+//!                        │ describe → policy → plan cache → probe → plan → insert
+//!                        └ explain and simulate take the same way and insert, count, observe and spend nothing
 //! ```
 //!
 //! Everything that touches a disk, a socket or a model is a plugin behind `ctx-contracts`; a binary fills the
 //! [`Registry`] and names the plugins in the [`Config`]. This crate holds no provider, no database and no text of a prompt.
+//!
+//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning`.
 
 pub mod config;
 
-pub use config::{Config, ConfigError, ConfigProblem, ConfigWarning, Loaded, SettingRow};
-
+mod clock;
+mod error;
+mod executor;
+mod explain;
+mod flight;
+mod learning;
+mod ledger;
+mod parts;
+mod prepare;
 mod registry;
+mod runtime;
 mod shared;
 
+pub use clock::SystemClock;
+pub use config::{Config, ConfigError, ConfigProblem, ConfigWarning, Loaded, SettingRow};
+pub use error::RuntimeError;
+pub use explain::{ExplainInputs, ExplainOptions};
+pub use ledger::{Actual, Bound, Ledger, Refusal, Reservation};
+pub use parts::Parts;
+pub use prepare::{Choice, Prepared};
 pub use registry::{BuildContext, Contract, Registry, RegistryError};
+pub use runtime::{RunReport, Runtime, RuntimeBuilder};
 pub use shared::Shared;

@@ -7,7 +7,7 @@
 
 use crate::config::advice;
 use crate::{Config, ConfigProblem, Shared};
-use ctx_contracts::{Model, PluginError, Policy, Reasoner, Retriever, Store, TraceSink, Verifier};
+use ctx_contracts::{Model, PluginError, Policy, Reasoner, Retriever, Store, TokenCounter, TraceSink, Verifier};
 use crate::config::Tier;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,6 +30,8 @@ pub enum Contract {
     Policy,
     /// Keeps traces; `observability.traces: false` silences all of them.
     TraceSink,
+    /// Exact token counts of one family; every registered default is used.
+    TokenCounter,
 }
 
 impl Contract {
@@ -42,6 +44,7 @@ impl Contract {
             Contract::Verifier => "runtime.plugins.verifiers",
             Contract::Policy => "runtime.plugins.policy",
             Contract::TraceSink => "observability.traces",
+            Contract::TokenCounter => "token counters",
         }
     }
 }
@@ -56,6 +59,7 @@ impl fmt::Display for Contract {
             Contract::Verifier => "verifier",
             Contract::Policy => "policy",
             Contract::TraceSink => "trace sink",
+            Contract::TokenCounter => "token counter",
         })
     }
 }
@@ -108,6 +112,7 @@ pub struct Registry {
     verifiers: Table<Constructor<dyn Verifier>>,
     policies: Table<Constructor<dyn Policy>>,
     sinks: Table<Constructor<dyn TraceSink>>,
+    counters: Table<Constructor<dyn TokenCounter>>,
     defaults: BTreeMap<Contract, Vec<String>>,
 }
 
@@ -143,6 +148,8 @@ impl Registry {
         policy: policies, Policy, Policy;
         /// Registers a place that keeps traces.
         trace_sink: sinks, TraceSink, TraceSink;
+        /// Registers an exact counter of a token family.
+        token_counter: counters, TokenCounter, TokenCounter;
     }
 
     /// Registers a wire adapter: called once per tier that names it.
@@ -170,6 +177,7 @@ impl Registry {
             Contract::Verifier => names(&self.verifiers),
             Contract::Policy => names(&self.policies),
             Contract::TraceSink => names(&self.sinks),
+            Contract::TokenCounter => names(&self.counters),
         }
     }
 
@@ -186,6 +194,7 @@ impl Registry {
             (Contract::Reasoner, self.active(Contract::Reasoner, plugins.reasoners.as_ref())),
             (Contract::Verifier, self.active(Contract::Verifier, plugins.verifiers.as_ref())),
             (Contract::TraceSink, self.active(Contract::TraceSink, None)),
+            (Contract::TokenCounter, self.active(Contract::TokenCounter, None)),
         ];
         for (contract, list) in &lists {
             wanted.extend(list.iter().map(|name| (*contract, contract.key().to_owned(), name.as_str())));
@@ -234,6 +243,7 @@ impl Registry {
             reasoners: make_all(&self.reasoners, &self.active(Contract::Reasoner, plugins.reasoners.as_ref()), &context)?,
             verifiers: make_all(&self.verifiers, &self.active(Contract::Verifier, plugins.verifiers.as_ref()), &context)?,
             sinks: make_all(&self.sinks, &sinks, &context)?,
+            counters: make_all(&self.counters, &self.active(Contract::TokenCounter, None), &context)?,
             models: config.models.iter().map(|tier| self.tier(tier, &context)).collect::<Result<_, _>>()?,
         })
     }
@@ -255,6 +265,7 @@ pub(crate) struct Plugins {
     pub(crate) reasoners: Vec<Arc<dyn Reasoner>>,
     pub(crate) verifiers: Vec<Arc<dyn Verifier>>,
     pub(crate) sinks: Vec<Arc<dyn TraceSink>>,
+    pub(crate) counters: Vec<Arc<dyn TokenCounter>>,
     pub(crate) models: Vec<Arc<dyn Model>>,
 }
 

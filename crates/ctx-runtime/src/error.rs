@@ -1,0 +1,53 @@
+//! Why a request has no run. What a run itself meets is a [`ctx_types::Status`] with a trace, not an error.
+
+use crate::{ConfigError, RegistryError};
+use ctx_contracts::PluginError;
+use ctx_planner::PlanError;
+
+/// Bad input, a configuration that cannot be used, or a plugin that cannot be constructed.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The registry.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// A plugin cannot be constructed or described.
+    #[error(transparent)]
+    Plugin(#[from] PluginError),
+    /// The goal or its options are wrong. [`PlanError::Infeasible`] never stands here when a run was asked for.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A graph that this build cannot execute.
+    #[error("executing graph of {plan}: node {node} is a {kind}, which nothing in this build executes")]
+    Unsupported {
+        /// The plan.
+        plan: String,
+        /// The node.
+        node: String,
+        /// Its kind.
+        kind: String,
+    },
+    /// A graph and a schedule that do not belong together, or a graph that is not valid.
+    #[error("executing graph of {plan}: {cause}")]
+    Graph {
+        /// The plan.
+        plan: String,
+        /// What is wrong.
+        cause: String,
+    },
+}
+
+impl RuntimeError {
+    /// The command line's exit code: 2 for bad input, the status's code for plugins, 1 for defects.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            RuntimeError::Config(_) | RuntimeError::Registry(_) => 2,
+            RuntimeError::Plan(PlanError::Internal(_)) | RuntimeError::Unsupported { .. } | RuntimeError::Graph { .. } => 1,
+            RuntimeError::Plan(PlanError::Infeasible(_)) => 3,
+            RuntimeError::Plan(_) => 2,
+            RuntimeError::Plugin(error) => error.status().exit_code(),
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! From a goal to a decision: describe → policy → plan cache → probe → plan → insert.
+//!
+//! [`Mode::Peek`] (explain, simulate) takes the same way and leaves no trace of itself: it looks into the cache without
+//! counting, inserts nothing and observes nothing. The plan is the same: it is a function of the same inputs.
+
+use crate::runtime::Inner;
+use crate::RuntimeError;
+use ctx_contracts::{Decision, PolicyQuestion};
+use ctx_cost::statistics::Statistics;
+use ctx_plan_cache::{Bypass, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, PlanKey, Stamps};
+use ctx_planner::{Inputs, PlanError, Planned, Planner};
+use ctx_types::{Catalog, Constraints, Denial, Goal, Infeasible, Micros, Probe, Sensitivity, Settings, SourceName, Weights};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Whether planning may leave traces of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Counts, inserts.
+    Run,
+    /// Neither.
+    Peek,
+}
+
+/// A decision: a plan, or why there is none.
+#[derive(Clone, Debug)]
+pub enum Choice {
+    /// The best feasible plan with its graph and schedule.
+    Planned(Arc<Planned>),
+    /// No plan meets the constraints.
+    Infeasible(Box<Infeasible>),
+}
+
+/// A goal with its decision and everything that went into it.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The goal as planned: the caller's words, with configured weights where the request gave none.
+    pub goal: Goal,
+    /// Constraints in force.
+    pub limits: Constraints,
+    /// What exists.
+    pub catalog: Arc<Catalog>,
+    /// Which retriever reads which source.
+    pub(crate) readers: Arc<BTreeMap<SourceName, usize>>,
+    /// What the sources said about the goal; empty after a cache hit, which needs no probe.
+    pub probe: Probe,
+    /// What policy refused.
+    pub denials: Vec<Denial>,
+    /// Statistics that were read.
+    pub statistics: Arc<Statistics>,
+    /// The decision.
+    pub choice: Choice,
+    /// Plan cache: hit or miss and why.
+    pub plan_cache: String,
+    /// Time from goal to decision.
+    pub planning: Micros,
+    /// Remarks of this preparation: a store that could not be refreshed, a detector that was down.
+    pub notes: Vec<String>,
+}
+
+impl Prepared {
+    /// The plan with graph and schedule, if there is one.
+    pub fn planned(&self) -> Option<&Arc<Planned>> {
+        match &self.choice {
+            Choice::Planned(planned) => Some(planned),
+            Choice::Infeasible(_) => None,
+        }
+    }
+
+    /// The tightest label of goal and used sources.
+    pub(crate) fn sensitivity(&self) -> Sensitivity {
+        let intent = self.planned().map_or(Sensitivity::Public, |planned| planned.plan.intent.sensitivity);
+        let declared = self.limits.sensitivity.unwrap_or(Sensitivity::Public);
+        let used = |name: &SourceName| self.planned().is_none_or(|p| p.plan.accesses().any(|(source, _, _)| source == name));
+        let sources = self.catalog.sources.iter().filter(|(name, _)| used(name)).map(|(_, entry)| entry.sensitivity);
+        sources.fold(intent.max(declared), Sensitivity::max)
+    }
+}
+
+/// A catalog with the stamps of everything in it, kept while nothing in it moves.
+pub(crate) struct Snapshot {
+    catalog: Arc<Catalog>,
+    readers: Arc<BTreeMap<SourceName, usize>>,
+    stamps: Mutex<Option<StampSet>>,
+}
+
+struct StampSet {
+    tenant: String,
+    epoch: String,
+    sources: Vec<SourceName>,
+    denials: Vec<Denial>,
+    stamps: Arc<Stamps>,
+}
+
+/// One goal on its way.
+struct Request<'a> {
+    goal: &'a Goal,
+    limits: &'a Constraints,
+    snapshot: &'a Snapshot,
+    sources: &'a [SourceName],
+    denials: &'a [Denial],
+    statistics: &'a Statistics,
+    settings: &'a Settings,
+}
+
+impl Inner {
+    /// The decision for a goal. Errors are bad input and plugins that cannot be described; `Infeasible` is a decision.
+    pub(crate) async fn prepare(&self, goal: &Goal, mode: Mode) -> Result<Prepared, RuntimeError> {
+        let start = self.parts.clock.monotonic();
+        let goal = self.effective(goal);
+        if goal.text.trim().is_empty() {
+            return Err(PlanError::EmptyGoal.into());
+        }
+        let mut notes = self.freshen(&goal).await;
+        let snapshot = self.snapshot().await?;
+        let sources = permitted(&goal, &snapshot.catalog)?;
+        let mut limits = self.config.budgets.tightened_by(&goal.constraints);
+        limits.sensitivity = limits.sensitivity.max(self.detected(&goal, &mut notes).await);
+        let denials = self.denials(&goal, &snapshot.catalog, &sources, limits.sensitivity).await;
+        let statistics = self.learning.snapshot();
+        let settings = self.settings();
+        let request = Request {
+            goal: &goal,
+            limits: &limits,
+            snapshot: &snapshot,
+            sources: &sources,
+            denials: &denials,
+            statistics: &statistics,
+            settings: &settings,
+        };
+        let (choice, probe, plan_cache) = self.decide(&request, mode).await?;
+        Ok(Prepared {
+            catalog: snapshot.catalog.clone(),
+            readers: snapshot.readers.clone(),
+            choice,
+            probe,
+            plan_cache,
+            planning: self.parts.clock.monotonic() - start,
+            goal,
+            limits,
+            denials,
+            statistics,
+            notes,
+        })
+    }
+
+    /// Configured weights hold unless the request brings its own.
+    fn effective(&self, goal: &Goal) -> Goal {
+        let mut goal = goal.clone();
+        if goal.weights == Weights::default() {
+            goal.weights = self.config.costmodel.weights;
+        }
+        goal
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            configuration_digest: self.digest.clone(),
+            verification_default: self.config.verification.default,
+            high_risk_requires_human: self.config.verification.high_risk_requires_human,
+            top_k: self.config.retrieval.top_k,
+            final_k: self.config.retrieval.final_k,
+            default_path: self.config.retrieval.default_strategy.as_deref().and_then(path_named),
+            policy_version: self.parts.policy.version(),
+        }
+    }
+
+    /// Looks for changes on disk as configured. What cannot be refreshed is planned as it stands, and said.
+    async fn freshen(&self, goal: &Goal) -> Vec<String> {
+        if !self.refresh {
+            return Vec::new();
+        }
+        let sources: Vec<SourceName> =
+            if goal.sources.is_empty() { self.config.sources.keys().cloned().collect() } else { goal.sources.clone() };
+        let known: Vec<SourceName> = sources.into_iter().filter(|name| self.config.sources.contains_key(name)).collect();
+        if known.is_empty() {
+            return Vec::new();
+        }
+        match self.parts.store.refresh(&known, &|_| {}).await {
+            Ok(_) => Vec::new(),
+            Err(error) => vec![format!("not refreshed, planned on the last generation: {error}")],
+        }
+    }
+
+    /// The catalog now; the snapshot of last time while nothing in it moved.
+    async fn snapshot(&self) -> Result<Arc<Snapshot>, RuntimeError> {
+        let (catalog, readers) = self.parts.describe().await?;
+        let mut last = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(snapshot) = last.as_ref().filter(|s| *s.catalog == catalog && *s.readers == readers) {
+            return Ok(snapshot.clone());
+        }
+        let new = Arc::new(Snapshot { catalog: Arc::new(catalog), readers: Arc::new(readers), stamps: Mutex::new(None) });
+        *last = Some(new.clone());
+        Ok(new)
+    }
+
+    /// What the policy's detector finds in the goal's words. A detector that is down counts as restricted.
+    async fn detected(&self, goal: &Goal, notes: &mut Vec<String>) -> Option<Sensitivity> {
+        match self.parts.policy.scan(&goal.text).await {
+            Ok(spans) => spans.iter().map(|span| span.raises_to).max(),
+            Err(error) => {
+                notes.push(format!("the goal counts as restricted: {error}"));
+                Some(Sensitivity::Restricted)
+            }
+        }
+    }
+
+    /// Asks about every source, every model, and every pair of them. An error denies.
+    async fn denials(&self, goal: &Goal, catalog: &Catalog, sources: &[SourceName], declared: Option<Sensitivity>) -> Vec<Denial> {
+        let mut denials = Vec::new();
+        let declared = declared.unwrap_or(Sensitivity::Public);
+        let models = || catalog.models.keys().map(Some);
+        for source in sources.iter().map(Some).chain([None]) {
+            let label = source.and_then(|name| catalog.sources.get(name)).map_or(declared, |entry| entry.sensitivity.max(declared));
+            for model in models().chain([None]).filter(|model| source.is_some() || model.is_some()) {
+                let question = PolicyQuestion {
+                    principal: goal.principal.clone(),
+                    source: source.cloned(),
+                    model: model.cloned(),
+                    sensitivity: label,
+                };
+                let denial = |rule: String, reason: String| Denial { source: source.cloned(), model: model.cloned(), rule, reason };
+                match self.parts.policy.decide(&question).await {
+                    Ok(Decision::Allow) => {}
+                    Ok(Decision::Deny { rule, reason }) => denials.push(denial(rule, reason)),
+                    Err(error) => denials.push(denial("policy_error".to_owned(), error.to_string())),
+                }
+            }
+        }
+        denials
+    }
+
+    async fn decide(&self, request: &Request<'_>, mode: Mode) -> Result<(Choice, Probe, String), RuntimeError> {
+        if let Some(why) = Bypass::demanded_by(request.goal) {
+            let told = match mode {
+                Mode::Run => self.cache().bypass(why).to_string(),
+                Mode::Peek => format!("bypassed ({why})", why = why.as_str()),
+            };
+            let (choice, probe, _) = self.plan_anew(request).await?;
+            return Ok((choice, probe, told));
+        }
+        let stamps = request.snapshot.stamps(request);
+        let key = PlanKey::literal(&KeyInput {
+            goal: request.goal,
+            limits: request.limits,
+            sources: request.sources,
+            configuration: &request.settings.configuration_digest,
+            planner_version: Planner::version(),
+        });
+        let found = self.look_up(&key, &stamps, mode);
+        let told = found.to_string();
+        if let Some(planned) = self.reuse(request, &found)? {
+            return Ok((Choice::Planned(planned), Probe::default(), told));
+        }
+        if mode == Mode::Peek {
+            let (choice, probe, _) = self.plan_anew(request).await?;
+            return Ok((choice, probe, told));
+        }
+        self.plan_once(request, key, &stamps, told).await
+    }
+
+    fn look_up(&self, key: &PlanKey, stamps: &Stamps, mode: Mode) -> Lookup {
+        let now = self.now();
+        match mode {
+            Mode::Run => self.cache().lookup(key, &CurrentStamps::of(stamps), now),
+            Mode::Peek => self.cache().peek(key, &CurrentStamps::of(stamps), now),
+        }
+    }
+
+    /// A cached plan serves only the very words it was made for; another form of them is planned on its own.
+    fn reuse(&self, request: &Request<'_>, found: &Lookup) -> Result<Option<Arc<Planned>>, RuntimeError> {
+        match found.hit().filter(|entry| entry.made_for(request.goal)) {
+            Some(entry) => Ok(Some(self.finished(&entry.plan)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Single flight: of several requests with one key, one plans and the others take its entry.
+    async fn plan_once(&self, request: &Request<'_>, key: PlanKey, stamps: &Stamps, told: String) -> Result<(Choice, Probe, String), RuntimeError> {
+        let flight = self.flights.join(key.hash());
+        let _turn = flight.turn().await;
+        if flight.others_went_first()
+            && let Some(planned) = self.reuse(request, &self.look_up(&key, stamps, Mode::Peek))?
+        {
+            return Ok((Choice::Planned(planned), Probe::default(), format!("{told}; planned by a concurrent request")));
+        }
+        let (choice, probe, planning) = self.plan_anew(request).await?;
+        if let Choice::Planned(planned) = &choice {
+            let entry = CachedPlan { kind: EntryKind::Literal, plan: Arc::new(planned.plan.clone()), planning, planned_at: self.now() };
+            self.cache().insert(key, entry, &CurrentStamps::of(stamps));
+            flight.went();
+        }
+        Ok((choice, probe, told))
+    }
+
+    async fn plan_anew(&self, request: &Request<'_>) -> Result<(Choice, Probe, Micros), RuntimeError> {
+        let probe = self.probe(request).await;
+        let start = self.parts.clock.monotonic();
+        let inputs = Inputs {
+            goal: request.goal,
+            limits: request.limits,
+            catalog: &request.snapshot.catalog,
+            probe: &probe,
+            statistics: request.statistics,
+            denials: request.denials,
+            settings: request.settings,
+        };
+        let choice = match self.planner.plan(&inputs) {
+            Ok(planned) => Choice::Planned(Arc::new(planned)),
+            Err(PlanError::Infeasible(infeasible)) => Choice::Infeasible(infeasible),
+            Err(error) => return Err(error.into()),
+        };
+        Ok((choice, probe, self.parts.clock.monotonic() - start))
+    }
+
+    async fn probe(&self, request: &Request<'_>) -> Probe {
+        self.probe_sources(&request.goal.text, request.sources, &request.snapshot.readers).await
+    }
+
+    /// Asks the sources what they know about a text. A source that cannot say is planned with priors.
+    pub(crate) async fn probe_sources(&self, text: &str, sources: &[SourceName], readers: &BTreeMap<SourceName, usize>) -> Probe {
+        let mut probe = Probe::default();
+        for (at, retriever) in self.parts.retrievers.iter().enumerate() {
+            let served: Vec<SourceName> = sources.iter().filter(|name| readers.get(name) == Some(&at)).cloned().collect();
+            if served.is_empty() {
+                continue;
+            }
+            match retriever.probe(text, &served).await {
+                Ok(answer) => {
+                    probe.goal_tokens = probe.goal_tokens.max(answer.goal_tokens);
+                    probe.sources.extend(answer.sources);
+                }
+                Err(error) => tracing::debug!(retriever = retriever.name(), %error, "not probed"),
+            }
+        }
+        probe
+    }
+}
+
+impl Snapshot {
+    /// Versions of everything that planning this request considers; computed once while the inputs stay.
+    fn stamps(&self, request: &Request<'_>) -> Arc<Stamps> {
+        let tenant = &request.goal.principal.tenant;
+        let epoch = request.statistics.epoch(tenant);
+        let mut kept = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(set) = kept.as_ref().filter(|s| {
+            s.tenant == *tenant && s.epoch == epoch && s.sources == request.sources && s.denials == request.denials
+        }) {
+            return set.stamps.clone();
+        }
+        let fresh = ctx_planner::stamps(&self.catalog, request.sources, request.statistics, tenant, request.denials, request.settings);
+        let stamps = Arc::new(Stamps::from(fresh));
+        *kept = Some(StampSet {
+            tenant: tenant.clone(),
+            epoch: epoch.to_owned(),
+            sources: request.sources.to_vec(),
+            denials: request.denials.to_vec(),
+            stamps: stamps.clone(),
+        });
+        stamps
+    }
+}
+
+/// The goal's sources or all of them, sorted, each once. A source that is not configured is refused by name.
+fn permitted(goal: &Goal, catalog: &Catalog) -> Result<Vec<SourceName>, RuntimeError> {
+    let mut sources: Vec<SourceName> =
+        if goal.sources.is_empty() { catalog.sources.keys().cloned().collect() } else { goal.sources.clone() };
+    sources.sort();
+    sources.dedup();
+    match sources.iter().find(|name| !catalog.sources.contains_key(*name)) {
+        Some(stranger) => {
+            let known = catalog.sources.keys().map(SourceName::as_str).collect::<Vec<_>>().join(", ");
+            Err(PlanError::UnknownSource { name: stranger.to_string(), known }.into())
+        }
+        None if sources.is_empty() => Err(PlanError::NoSource.into()),
+        None => Ok(sources),
+    }
+}
+
+/// `hybrid` stands for the linear form.
+fn path_named(name: &str) -> Option<ctx_types::AccessPath> {
+    ctx_types::AccessPath::from_name(if name == "hybrid" { "hybrid_linear" } else { name })
+}

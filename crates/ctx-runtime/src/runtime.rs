@@ -1,0 +1,333 @@
+//! The façade.
+
+use crate::clock::SystemClock;
+use crate::executor::{self, Run};
+use crate::explain::{ExplainInputs, ExplainOptions};
+use crate::flight::Flights;
+use crate::learning::Learning;
+use crate::parts::Parts;
+use crate::prepare::{Mode, Prepared, Snapshot};
+use crate::{Config, Registry, RuntimeError, Shared};
+use ctx_contracts::{Clock, IndexEvent, IndexReport, PluginError};
+use ctx_cost::statistics::Statistics;
+use ctx_plan_cache::{CacheRow, Counters, PlanCache};
+use ctx_planner::{PlanError, Planned, Planner};
+use ctx_simulate::Simulation;
+use ctx_types::outcome::Verdict;
+use ctx_types::{Catalog, Goal, Infeasible, Outcome, Plan, SourceName, Trace};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Name of the stored plan cache.
+const CACHE_BLOB: &str = "plan_cache";
+
+/// Everything one run left.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// Answer, citations, status, spend.
+    pub outcome: Outcome,
+    /// The record, as the sinks got it except that nothing is hashed away.
+    pub trace: Trace,
+    /// What was executed; `None` if there was no plan.
+    pub planned: Option<Arc<Planned>>,
+    /// Why there was no plan.
+    pub infeasible: Option<Box<Infeasible>>,
+    /// The context the answer was made from, by label.
+    pub context: Vec<ctx_contracts::ContextPassage>,
+}
+
+/// Plans, explains, simulates and runs goals. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Runtime {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) config: Config,
+    pub(crate) digest: String,
+    pub(crate) parts: Parts,
+    pub(crate) planner: Planner,
+    pub(crate) refresh: bool,
+    pub(crate) learning: Arc<Learning>,
+    pub(crate) snapshot: Mutex<Option<Arc<Snapshot>>>,
+    pub(crate) flights: Flights,
+    cache: Arc<Mutex<PlanCache>>,
+    pub(crate) finished: Mutex<Option<Arc<Planned>>>,
+    tasks: TaskTracker,
+    runs: Arc<std::sync::atomic::AtomicU64>,
+}
+
+/// Builds a runtime from parts: what tests and embedders without a registry use.
+pub struct RuntimeBuilder {
+    config: Config,
+    parts: Parts,
+    planner: Planner,
+    refresh: bool,
+}
+
+impl RuntimeBuilder {
+    /// Another planner than the shipped one.
+    pub fn planner(mut self, planner: Planner) -> Self {
+        self.planner = planner;
+        self
+    }
+
+    /// Plans on the published generation without looking for changes first.
+    pub fn without_refresh(mut self) -> Self {
+        self.refresh = false;
+        self
+    }
+
+    /// The runtime, with statistics and plan cache as the store keeps them.
+    pub async fn build(self) -> Result<Runtime, RuntimeError> {
+        let store = self.parts.store.clone();
+        let now = u64::try_from(self.parts.clock.unix_seconds()).unwrap_or(0);
+        let statistics = Learning::stored(store.as_ref()).await;
+        let settings = ctx_plan_cache::Settings {
+            enabled: self.config.runtime.plan_cache.enabled,
+            ttl_seconds: self.config.runtime.plan_cache.ttl_seconds,
+            bytes_max: usize::try_from(self.config.runtime.plan_cache.max_bytes).unwrap_or(usize::MAX),
+        };
+        let cache = match store.read_blob(CACHE_BLOB).await {
+            Ok(Some(bytes)) => PlanCache::from_bytes(&bytes, settings, now).0,
+            Ok(None) => PlanCache::new(settings),
+            Err(error) => {
+                tracing::warn!(%error, "the plan cache starts empty");
+                PlanCache::new(settings)
+            }
+        };
+        Ok(Runtime {
+            inner: Arc::new(Inner {
+                digest: self.config.digest(),
+                learning: Arc::new(Learning::new(self.config.costmodel.estimator, statistics, now)),
+                config: self.config,
+                parts: self.parts,
+                planner: self.planner,
+                refresh: self.refresh,
+                snapshot: Mutex::new(None),
+                flights: Flights::default(),
+                cache: Arc::new(Mutex::new(cache)),
+                finished: Mutex::new(None),
+                tasks: TaskTracker::new(),
+                runs: Arc::default(),
+            }),
+        })
+    }
+}
+
+impl Runtime {
+    /// A runtime with the plugins that the configuration names.
+    pub async fn from_config(config: Config, registry: &Registry) -> Result<Runtime, RuntimeError> {
+        Self::from_config_with_clock(config, registry, Arc::new(SystemClock::default())).await
+    }
+
+    /// The same with another clock.
+    pub async fn from_config_with_clock(config: Config, registry: &Registry, clock: Arc<dyn Clock>) -> Result<Runtime, RuntimeError> {
+        registry.check(&config)?;
+        let parts = Parts::from_plugins(registry.build(&config, &Shared::new())?, clock);
+        Runtime::builder(config, parts).build().await
+    }
+
+    /// A runtime from given parts.
+    pub fn builder(config: Config, parts: Parts) -> RuntimeBuilder {
+        RuntimeBuilder { config, parts, planner: Planner::builder().build(), refresh: true }
+    }
+
+    /// The same runtime, planning on the published generation without looking for changes first.
+    pub fn without_refresh(&self) -> Runtime {
+        let inner = &self.inner;
+        Runtime {
+            inner: Arc::new(Inner {
+                config: inner.config.clone(),
+                digest: inner.digest.clone(),
+                parts: inner.parts.clone(),
+                planner: inner.planner.clone(),
+                refresh: false,
+                learning: inner.learning.clone(),
+                snapshot: Mutex::new(None),
+                flights: Flights::default(),
+                cache: inner.cache.clone(),
+                finished: Mutex::new(None),
+                tasks: inner.tasks.clone(),
+                runs: inner.runs.clone(),
+            }),
+        }
+    }
+
+    /// The configuration in force.
+    pub fn config(&self) -> &Config {
+        &self.inner.config
+    }
+
+    /// The plugins.
+    pub fn parts(&self) -> &Parts {
+        &self.inner.parts
+    }
+
+    /// Sources, models and capabilities as planning sees them now.
+    pub async fn catalog(&self) -> Result<Catalog, RuntimeError> {
+        Ok(self.inner.parts.describe().await?.0)
+    }
+
+    /// Indexes what is missing or changed, with progress.
+    pub async fn refresh(&self, sources: &[SourceName], progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Vec<IndexReport>, PluginError> {
+        self.inner.parts.store.refresh(sources, progress).await
+    }
+
+    /// The decision for a goal, with everything that went into it. Counts as a use of the plan cache.
+    pub async fn prepare(&self, goal: &Goal) -> Result<Prepared, RuntimeError> {
+        self.inner.prepare(goal, Mode::Run).await
+    }
+
+    /// The plan for a goal; [`PlanError::Infeasible`] if there is none.
+    pub async fn plan(&self, goal: &Goal) -> Result<Arc<Planned>, RuntimeError> {
+        match self.prepare(goal).await?.choice {
+            crate::Choice::Planned(planned) => Ok(planned),
+            crate::Choice::Infeasible(infeasible) => Err(PlanError::Infeasible(infeasible).into()),
+        }
+    }
+
+    /// Graph and schedule of a plan.
+    pub fn build_context(&self, plan: &Plan) -> Result<Planned, RuntimeError> {
+        Ok(self.inner.planner.finish(plan.clone())?)
+    }
+
+    /// What EXPLAIN shows. Without `analyze` nothing is inserted, counted, observed or spent.
+    pub async fn explain(&self, goal: &Goal, options: ExplainOptions) -> Result<ExplainInputs, RuntimeError> {
+        crate::explain::explain(self, goal, options).await
+    }
+
+    /// A quote. Nothing is executed, inserted, counted, observed or spent.
+    pub async fn simulate(&self, goal: &Goal) -> Result<Simulation, RuntimeError> {
+        let prepared = self.inner.prepare(goal, Mode::Peek).await?;
+        match &prepared.choice {
+            crate::Choice::Planned(planned) => simulate(planned),
+            crate::Choice::Infeasible(infeasible) => Err(PlanError::Infeasible(infeasible.clone()).into()),
+        }
+    }
+
+    /// Plans and executes. Errors are bad input only: everything else is a status with a trace. Dropping the future
+    /// cancels the run, which still settles its ledger and leaves its trace.
+    pub async fn run(&self, goal: &Goal) -> Result<RunReport, RuntimeError> {
+        self.run_until(goal, CancellationToken::new()).await
+    }
+
+    /// The same, cancelled when `cancel` is.
+    pub async fn run_until(&self, goal: &Goal, cancel: CancellationToken) -> Result<RunReport, RuntimeError> {
+        let started = self.inner.parts.clock.monotonic();
+        let prepared = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(self.inner.unplanned(goal, executor::cancelled_before_start(), started).await),
+            prepared = self.inner.prepare(goal, Mode::Run) => prepared,
+        };
+        match prepared {
+            Ok(prepared) => self.spawn(prepared, cancel, "user").await,
+            Err(RuntimeError::Plugin(error)) => Ok(self.inner.unplanned(goal, executor::plugin_failure(error), started).await),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Executes a decision. An infeasible one has an outcome and a trace too.
+    pub async fn execute(&self, prepared: Prepared) -> Result<RunReport, RuntimeError> {
+        self.spawn(prepared, CancellationToken::new(), "user").await
+    }
+
+    /// Executes a plan that was made before, over the catalog of now.
+    pub async fn execute_plan(&self, planned: Planned) -> Result<RunReport, RuntimeError> {
+        let mut prepared = self.inner.prepare(&planned.plan.goal, Mode::Peek).await?;
+        prepared.limits = self.inner.config.budgets.tightened_by(&planned.plan.limits);
+        prepared.plan_cache = "not used: the plan was given".to_owned();
+        prepared.choice = crate::Choice::Planned(Arc::new(planned));
+        self.execute(prepared).await
+    }
+
+    /// Checks an answer again with the verifier that its plan names.
+    pub async fn verify(&self, report: &RunReport) -> Result<Option<Verdict>, RuntimeError> {
+        executor::verify_again(&self.inner.parts, report).await
+    }
+
+    async fn spawn(&self, prepared: Prepared, cancel: CancellationToken, purpose: &str) -> Result<RunReport, RuntimeError> {
+        if let Some(planned) = prepared.planned() {
+            executor::executable(planned)?;
+        }
+        let id = self.inner.next_run(&prepared);
+        let run = Run::new(self.inner.clone(), prepared, cancel.child_token(), id, purpose);
+        // Dropped with the caller's future: the run sees it, stops, settles and records.
+        let guard = run.cancel.clone().drop_guard();
+        let task = self.inner.tasks.spawn(run.drive());
+        let report = task.await;
+        let _ = guard.disarm();
+        match report {
+            Ok(report) => Ok(report),
+            Err(join) => std::panic::resume_unwind(join.into_panic()),
+        }
+    }
+
+    /// Waits for runs whose callers went away, absorbs what was observed, stores statistics and plan cache.
+    pub async fn flush(&self) -> Result<(), PluginError> {
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+        self.inner.tasks.reopen();
+        let store = self.inner.parts.store.as_ref();
+        self.inner.learning.flush(store, self.inner.now()).await?;
+        let bytes = self.inner.cache().to_bytes();
+        store.write_blob(CACHE_BLOB, &bytes).await
+    }
+
+    /// Statistics of past runs.
+    pub fn statistics(&self) -> Arc<Statistics> {
+        self.inner.learning.known()
+    }
+
+    /// Plan-cache entries, newest use first, with counters.
+    pub fn plan_cache(&self) -> (Vec<CacheRow>, Counters) {
+        let cache = self.inner.cache();
+        (cache.rows(self.inner.now()), cache.counters().clone())
+    }
+
+    /// Empties the plan cache; says how many entries there were.
+    pub fn clear_plan_cache(&self) -> usize {
+        self.inner.cache().clear()
+    }
+}
+
+/// The plan's quote with the plan's seed.
+pub(crate) fn simulate(planned: &Planned) -> Result<Simulation, RuntimeError> {
+    ctx_simulate::simulate(&planned.plan, &planned.graph, planned.plan.seed)
+        .map_err(|e| RuntimeError::Graph { plan: planned.plan.id.to_string(), cause: e.to_string() })
+}
+
+impl Inner {
+    pub(crate) fn cache(&self) -> MutexGuard<'_, PlanCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        u64::try_from(self.parts.clock.unix_seconds()).unwrap_or(0)
+    }
+
+    /// Graph and schedule of a cached plan; the last one is kept, because hits come in rows.
+    pub(crate) fn finished(&self, plan: &Arc<Plan>) -> Result<Arc<Planned>, RuntimeError> {
+        let mut last = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(planned) = last.as_ref().filter(|planned| planned.plan.id == plan.id && planned.plan == **plan) {
+            return Ok(planned.clone());
+        }
+        let planned = Arc::new(self.planner.finish(Plan::clone(plan))?);
+        *last = Some(planned.clone());
+        Ok(planned)
+    }
+
+    /// Unique within the store: plan, wall time, monotonic time, process and counter.
+    fn next_run(&self, prepared: &Prepared) -> String {
+        let plan = prepared.planned().map_or("none", |planned| planned.plan.id.0.as_str());
+        self.run_id(plan)
+    }
+
+    pub(crate) fn run_id(&self, plan: &str) -> String {
+        let number = self.runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let clock = &self.parts.clock;
+        let text = format!("{plan}/{}/{}/{}/{number}", clock.rfc3339(), clock.monotonic().0, std::process::id());
+        format!("run_{}", &ctx_types::id::sha256_hex(text.as_bytes())[..32])
+    }
+}
