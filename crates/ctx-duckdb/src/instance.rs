@@ -9,6 +9,7 @@ use crate::schema::SCHEMA_VERSION;
 use duckdb::{AccessMode, Config, Connection};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// The library that the pinned `duckdb` crate belongs to.
@@ -22,6 +23,7 @@ const MEMORY_LIMIT: &str = "128MB";
 
 /// An open database and its idle connections.
 pub(crate) struct Instance {
+    number: u64,
     path: PathBuf,
     documents: u32,
     passages: u32,
@@ -81,6 +83,11 @@ impl SegmentDb {
         (self.instance.dimension > 0).then_some(self.instance.dimension)
     }
 
+    /// Tells instances apart in the cache of rows.
+    pub(crate) fn number(&self) -> u64 {
+        self.instance.number
+    }
+
     /// Lends a connection to `work` and keeps it, with its prepared statements, for the next caller.
     pub(crate) fn with<T>(
         &self, doing: &'static str, work: impl FnOnce(&Connection) -> duckdb::Result<T>,
@@ -94,7 +101,8 @@ impl SegmentDb {
 
 impl Registry {
     fn remember(&mut self, path: PathBuf, instance: &Arc<Instance>) {
-        self.recent.retain(|other| !Arc::ptr_eq(other, instance));
+        // A segment that was swept from disk is not kept open: its space would stay taken.
+        self.recent.retain(|other| !Arc::ptr_eq(other, instance) && other.path.exists());
         self.recent.push_front(Arc::clone(instance));
         self.recent.truncate(INSTANCES_MAX);
         self.open.insert(path, Arc::downgrade(instance));
@@ -117,7 +125,9 @@ impl Instance {
         if found > SCHEMA_VERSION {
             return Err(DuckError::NewerSchema { path: path.to_owned(), found, supported: SCHEMA_VERSION });
         }
-        Ok(Instance { path: path.to_owned(), documents, passages, dimension, idle: Mutex::new(vec![connection]) })
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Instance { number, path: path.to_owned(), documents, passages, dimension, idle: Mutex::new(vec![connection]) })
     }
 
     /// An idle connection or a new one to the same instance; the last idle one is never given away, only cloned.

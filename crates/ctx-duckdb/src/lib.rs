@@ -30,6 +30,7 @@ pub(crate) mod schema;
 pub mod writer;
 pub mod instance;
 pub(crate) mod columns;
+pub(crate) mod cache;
 pub mod reads;
 pub mod statistics;
 

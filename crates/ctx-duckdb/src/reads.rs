@@ -3,6 +3,7 @@
 //! A list of ordinals is bound to a statement with a fixed number of places, filled up by repeating the last one, so
 //! that three statements per table serve every length and stay prepared.
 
+use crate::cache::{self, CACHE_BYTES_MAX};
 use crate::columns;
 use crate::error::DuckError;
 use crate::instance::SegmentDb;
@@ -10,19 +11,56 @@ use crate::rows::{DocumentRow, PassageRow};
 use crate::schema::{DOCUMENT_COLUMNS, PASSAGE_COLUMNS};
 use duckdb::arrow::record_batch::RecordBatch;
 use duckdb::{params_from_iter, Connection};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Places of the prepared lists; longer lists are read in pieces.
 const PLACES: [usize; 3] = [8, 64, 512];
+/// Rows of one piece of a whole read.
+const RANGE_ROWS: u32 = 2048;
 
 impl SegmentDb {
-    /// The passages with these ordinals, in this order. An ordinal that does not exist is an error.
+    /// The passages with these ordinals, in this order; what was read lately comes from memory. An ordinal that does not
+    /// exist is an error.
     pub fn passages(&self, ordinals: &[u32]) -> Result<Vec<PassageRow>, DuckError> {
         let doing = "reading passages from";
-        let batches = self.by_ordinal(doing, PASSAGE_COLUMNS, "passages", ordinals)?;
-        let rows = batches.iter().flat_map(columns::passages).map(|row| (row.ordinal, row));
-        self.in_order(doing, ordinals, rows.collect())
+        let number = self.number();
+        let mut rows: BTreeMap<u32, Arc<PassageRow>> = cache::with(|cache| {
+            ordinals.iter().filter_map(|ordinal| Some((*ordinal, cache.get((number, *ordinal))?))).collect()
+        });
+        let missing: BTreeSet<u32> = ordinals.iter().copied().filter(|ordinal| !rows.contains_key(ordinal)).collect();
+        if !missing.is_empty() {
+            let missing: Vec<u32> = missing.into_iter().collect();
+            let batches = self.by_ordinal(doing, PASSAGE_COLUMNS, "passages", &missing)?;
+            rows.extend(self.keep(batches.iter().flat_map(columns::passages)));
+        }
+        Ok(self.in_order(doing, ordinals, rows)?.into_iter().map(|row| (*row).clone()).collect())
+    }
+
+    /// Reads all passages into memory if they fit in a quarter of the cache: for a process that will retrieve often.
+    /// Returns whether they did.
+    pub fn warm(&self) -> Result<bool, DuckError> {
+        let mut bytes = 0;
+        let mut start = 0;
+        while start < self.passages_len() {
+            let end = start.saturating_add(RANGE_ROWS);
+            let rows = self.passages_in(start..end)?;
+            bytes += rows.iter().map(cache::bytes_of).sum::<usize>();
+            if bytes > CACHE_BYTES_MAX / 4 {
+                return Ok(false);
+            }
+            self.keep(rows.into_iter());
+            start = end;
+        }
+        Ok(true)
+    }
+
+    /// Puts rows into the cache and hands them out by ordinal.
+    fn keep(&self, rows: impl Iterator<Item = PassageRow>) -> Vec<(u32, Arc<PassageRow>)> {
+        let rows: Vec<(u32, Arc<PassageRow>)> = rows.map(|row| (row.ordinal, Arc::new(row))).collect();
+        cache::with(|cache| rows.iter().for_each(|(ordinal, row)| cache.insert((self.number(), *ordinal), Arc::clone(row))));
+        rows
     }
 
     /// The documents with these ordinals, in this order.

@@ -21,6 +21,9 @@ pub(crate) fn create(dimension: u32) -> String {
     )
 }
 
+/// Makes lists of ordinals a look-up instead of a scan; built once the rows are in.
+pub(crate) const INDEX: &str = "CREATE UNIQUE INDEX passage_ordinals ON passages (ordinal)";
+
 /// Columns of a passage in reading order; `also_at` is a JSON array, empty text for none.
 pub(crate) const PASSAGE_COLUMNS: &str = "ordinal, document, id, path, byte_start, byte_end, line_start, line_end, section, title, text, fingerprint, tokens, also_at";
 

@@ -121,7 +121,9 @@ impl SegmentWriter {
             "INSERT INTO segment VALUES (?, ?, ?, ?)",
             duckdb::params![schema::SCHEMA_VERSION, totals.documents, totals.passages, self.dimension],
         ).map_err(failed)?;
-        self.connection.execute_batch("COMMIT; CHECKPOINT").map_err(failed)?;
+        for statement in ["COMMIT", schema::INDEX, "CHECKPOINT"] {
+            self.connection.execute_batch(statement).map_err(failed)?;
+        }
         self.connection.close().map_err(|(_, error)| DuckError::statement(doing, &self.path)(error))?;
         Ok(totals)
     }

@@ -59,6 +59,8 @@ fn rows_come_back_in_the_order_asked_for() {
     assert_eq!(segment.passages(&[]).unwrap(), []);
     let many: Vec<u32> = (0..1500).rev().collect();
     assert_eq!(segment.passages(&many).unwrap().iter().map(|row| row.ordinal).collect::<Vec<_>>(), many);
+    assert!(segment.warm().unwrap());
+    assert_eq!(segment.passages(&wanted).unwrap(), rows, "from memory as from disk");
     let error = segment.passages(&[1, 6000]).unwrap_err();
     assert!(matches!(error, DuckError::Missing { ordinal: 6000, .. }), "{error}");
 }

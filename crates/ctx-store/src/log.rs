@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -73,8 +74,7 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// Begins a log of its own in the store; the file appears with the first record's process still alive, and is
-    /// locked while this value lives, so that nobody removes it.
+    /// Begins a log of its own in the store. The file is locked while this value lives, so that nobody removes it.
     pub fn create(layout: &Layout) -> Result<LogWriter, StoreError> {
         disk::create_dir(&layout.logs())?;
         let start = crate::writer::now_ns();
@@ -100,8 +100,10 @@ impl LogWriter {
         match durability {
             Durability::None => Ok(()),
             Durability::Async => {
-                self.group.get_or_insert_with(|| GroupCommit::start(Arc::clone(&self.file))).request();
-                Ok(())
+                let group = self.group.get_or_insert_with(|| GroupCommit::start(Arc::clone(&self.file)));
+                group.request();
+                // A sync that failed in the background is tried again here, where its reason can be reported.
+                if group.failed.swap(false, Ordering::Relaxed) { self.sync() } else { Ok(()) }
             }
             Durability::Sync => self.sync(),
         }
@@ -117,23 +119,26 @@ impl LogWriter {
 #[derive(Debug)]
 struct GroupCommit {
     requests: Option<SyncSender<()>>,
+    failed: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl GroupCommit {
     fn start(file: Arc<File>) -> GroupCommit {
         let (requests, pending) = mpsc::sync_channel::<()>(1);
+        let failed = Arc::new(AtomicBool::new(false));
+        let report = Arc::clone(&failed);
         let thread = std::thread::spawn(move || {
             while pending.recv().is_ok() {
                 // Records appended during the pause are covered by the same sync.
                 let ended = pending.recv_timeout(GROUP_COMMIT) == Err(RecvTimeoutError::Disconnected);
-                let _ = file.sync_data();
+                report.fetch_or(file.sync_data().is_err(), Ordering::Relaxed);
                 if ended {
                     return;
                 }
             }
         });
-        GroupCommit { requests: Some(requests), thread: Some(thread) }
+        GroupCommit { requests: Some(requests), failed, thread: Some(thread) }
     }
 
     fn request(&self) {

@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use crate::generation::{Generation, Opened};
 use crate::layout::Layout;
 use crate::lock;
-use crate::writer::Writer;
+use crate::writer::{Base, Writer};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -125,17 +125,18 @@ impl Store {
     pub fn writer(&self, wait: Duration) -> Result<Writer, StoreError> {
         let lock = lock::acquire(self.layout(), wait)?;
         let base = self.current()?;
-        Writer::begin(self.clone(), lock, base)
+        Writer::begin(self.clone(), lock, Base::Current(base))
     }
 
     /// Becomes the writer of a store whose manifest cannot be read: starts from an empty generation that is numbered
-    /// above everything found, so that the sources are indexed anew.
+    /// above everything found, so that the sources are indexed anew. Publish all sources at once: what is current now
+    /// stays readable, as far as it is, until then, and is gone afterwards.
     pub fn writer_rebuilding(&self, wait: Duration) -> Result<Writer, StoreError> {
         let lock = lock::acquire(self.layout(), wait)?;
         let newest = self.manifest_numbers()?.into_iter().max().unwrap_or(0);
         let manifest = crate::manifest::Manifest { generation: newest, ..Default::default() };
         let base = Arc::new(Generation::with(self.layout().clone(), manifest, None));
-        Writer::begin(self.clone(), lock, base)
+        Writer::begin(self.clone(), lock, Base::Nothing(base))
     }
 
     /// Generations whose manifests are on disk, ascending.

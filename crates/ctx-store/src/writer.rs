@@ -77,10 +77,19 @@ pub(crate) struct Pending {
     pub(crate) sealed: BTreeSet<SegmentId>,
 }
 
+/// What a writer starts from.
+pub(crate) enum Base {
+    /// The current generation.
+    Current(Arc<Generation>),
+    /// Nothing, whatever may be current: a rebuild.
+    Nothing(Arc<Generation>),
+}
+
 /// The one writer of a store; the lock is held until it is dropped.
 pub struct Writer {
     store: Store,
     base: Arc<Generation>,
+    base_is_current: bool,
     pending: Arc<Mutex<Pending>>,
     swept: SweepReport,
     hook: Option<StepHook>,
@@ -94,14 +103,19 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Writer {
-    pub(crate) fn begin(store: Store, lock: WriterLock, base: Arc<Generation>) -> Result<Writer, StoreError> {
+    pub(crate) fn begin(store: Store, lock: WriterLock, base: Base) -> Result<Writer, StoreError> {
         let layout = store.layout();
         for folder in [layout.manifests(), layout.file_lists(), layout.segments(), layout.building(), layout.leases()] {
             disk::create_dir(&folder)?;
         }
         disk::sync_dir(layout.root())?;
         let hook = store.hook();
-        let mut writer = Writer { store, base, pending: Arc::default(), swept: SweepReport::default(), hook, _lock: lock };
+        let (base, base_is_current) = match base {
+            Base::Current(generation) => (generation, true),
+            Base::Nothing(generation) => (generation, false),
+        };
+        let (pending, swept) = (Arc::default(), SweepReport::default());
+        let mut writer = Writer { store, base, base_is_current, pending, swept, hook, _lock: lock };
         writer.swept = writer.sweep()?;
         Ok(writer)
     }
@@ -150,6 +164,7 @@ impl Writer {
         self.at(Step::FileListsWritten);
         self.write(&manifest)?;
         self.base = self.reopen(&manifest)?;
+        self.base_is_current = true;
         self.lock_pending().sealed.retain(|id| !manifest.segment_ids().contains(id));
         // Published is published: what cannot be removed now is removed by the next writer.
         if let Ok(report) = self.sweep() {
@@ -223,8 +238,12 @@ impl Writer {
         }
     }
 
-    /// Removes what neither the current generation nor any reader's lease needs. Publishing does this by itself.
+    /// Removes what neither the current generation nor any reader's lease needs. Publishing does this by itself; before
+    /// a rebuild has published, nothing is removed.
     pub fn sweep(&self) -> Result<SweepReport, StoreError> {
+        if !self.base_is_current {
+            return Ok(SweepReport::default());
+        }
         // The handle's own memory of an older generation would keep that one alive.
         self.store.forget();
         let pending = self.lock_pending();

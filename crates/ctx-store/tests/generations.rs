@@ -190,3 +190,20 @@ fn an_abandoned_build_is_removed() {
     drop(build);
     assert!(!path.exists());
 }
+
+#[test]
+fn a_rebuild_of_a_healthy_store_keeps_it_readable_until_it_publishes() {
+    let (_folder, store) = store();
+    let mut w = writer(&store);
+    let old = seal(&w, "docs", 2);
+    w.publish(vec![Change::Update(update("docs", vec![old.clone()], &["a"]))]).unwrap();
+    drop(w);
+    store.forget();
+    let mut rebuilding = store.writer_rebuilding(Duration::ZERO).unwrap();
+    let fresh = seal(&rebuilding, "docs", 2);
+    assert_eq!(rebuilding.sweep().unwrap().segments, 0);
+    assert!(Store::open(store.root()).current().unwrap().segment_path(&old.id).exists());
+    let generation = rebuilding.publish(vec![Change::Update(update("docs", vec![fresh], &["a"]))]).unwrap();
+    assert_eq!((generation.number(), generation.source(&name("docs")).unwrap().segments.len()), (2, 1));
+    assert!(!generation.segment_path(&old.id).exists());
+}

@@ -4,7 +4,7 @@
 use super::{crate_of, TextFile, Violation, PLANNER};
 
 /// A name and what to write instead. Names of letters match whole words.
-const BANNED: [(&str, &str); 11] = [
+const BANNED: [(&str, &str); 12] = [
     ("HashMap", "its order is random: use BTreeMap"),
     ("HashSet", "its order is random: use BTreeSet"),
     ("std::time", "the planner knows no clock: time is an argument"),
@@ -12,7 +12,8 @@ const BANNED: [(&str, &str); 11] = [
     ("SystemTime", "the planner knows no clock: time is an argument"),
     ("std::env", "the planner knows no environment"),
     ("std::fs", "the planner does no I/O"),
-    ("std::net", "the planner does no I/O"),
+    ("TcpStream", "the planner does no I/O"),
+    ("UdpSocket", "the planner does no I/O"),
     ("std::thread", "the planner is single-threaded"),
     (".ln()", "differs by platform: use libm::log"),
     (".exp()", "differs by platform: use libm::exp"),
