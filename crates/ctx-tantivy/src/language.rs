@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyze::script::Script;
 
-/// How much of a text is looked at to recognise its language, in bytes. Trigram counts settle within a few hundred.
-const DETECTION_BYTES_MAX: usize = 2_048;
+/// How much of a text is looked at to recognise its language, in bytes: whatlang takes about .1 ms for so much.
+const DETECTION_BYTES_MAX: usize = 512;
 
 /// Below this many letters a guess is not used: whatlang mistakes English titles for Latin-script neighbours there.
 const DETECTION_LETTERS_MIN: usize = 24;
@@ -19,7 +19,7 @@ const DETECTION_LETTERS_MIN: usize = 24;
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)] // the names are the documentation
 pub enum Language {
-    /// Too short, mixed, code, or a language without a stemmer. Latin words are stemmed as English, nothing is dropped.
+    /// Too short to tell, mixed, or code: analyzed as English, which titles and identifiers mostly are.
     Undetermined,
     English,
     Russian,
@@ -38,6 +38,8 @@ pub enum Language {
     Turkish,
     Greek,
     Arabic,
+    /// A known language without a stemmer here: its words are searched as they are written.
+    Other,
 }
 
 /// One row per language: ISO 639-1, ISO 639-3, whatlang's name, the stemmer, the script it applies to.
@@ -64,24 +66,34 @@ const ROWS: &[Row] = &[
     Row(Language::Arabic,     "ar", "ara", whatlang::Lang::Ara, Algorithm::Arabic,     Script::Arabic),
 ];
 
-/// Number of languages, [`Language::Undetermined`] included.
-pub(crate) const LANGUAGES: usize = ROWS.len() + 1;
+/// Number of languages, [`Language::Undetermined`] and [`Language::Other`] included.
+pub(crate) const LANGUAGES: usize = ROWS.len() + 2;
 
 impl Language {
-    /// Reads an ISO 639-1 or 639-3 code, with or without a region (`en`, `eng`, `pt-BR`). Anything else is undetermined.
+    /// Reads an ISO 639-1 or 639-3 code, with or without a region (`en`, `eng`, `pt-BR`). Empty and `und` are
+    /// undetermined, unknown codes are [`Language::Other`].
     pub fn from_code(code: &str) -> Language {
         let primary = code.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
+        if primary.is_empty() || primary == "und" {
+            return Language::Undetermined;
+        }
         let row = ROWS.iter().find(|row| row.1 == primary || row.2 == primary);
-        row.map_or(Language::Undetermined, |row| row.0)
+        row.map_or(Language::Other, |row| row.0)
     }
 
-    /// The ISO 639-1 code; `und` where undetermined.
+    /// The ISO 639-1 code; `und` where undetermined, `mis` (uncoded) for [`Language::Other`].
     pub fn code(self) -> &'static str {
-        self.row().map_or("und", |row| row.1)
+        match self {
+            Language::Other => "mis",
+            language => language.row().map_or("und", |row| row.1),
+        }
     }
 
     pub(crate) fn script(self) -> Script {
-        self.row().map_or(Script::Latin, |row| row.5)
+        match self {
+            Language::Other => Script::Other,
+            language => language.row().map_or(Script::Latin, |row| row.5),
+        }
     }
 
     pub(crate) fn algorithm(self) -> Algorithm {
@@ -93,7 +105,11 @@ impl Language {
     }
 
     pub(crate) fn from_index(index: usize) -> Language {
-        index.checked_sub(1).and_then(|index| ROWS.get(index)).map_or(Language::Undetermined, |row| row.0)
+        match index.checked_sub(1) {
+            Some(row) if row == ROWS.len() => Language::Other,
+            Some(row) => ROWS.get(row).map_or(Language::Undetermined, |row| row.0),
+            None => Language::Undetermined,
+        }
     }
 
     fn row(self) -> Option<&'static Row> {
@@ -103,7 +119,7 @@ impl Language {
 
 /// The language of a document or chunk; undetermined where the text is short or the evidence is weak.
 ///
-/// Looks at the first 2,048 bytes. Detect once per document and give its chunks that language: short chunks are
+/// Looks at the first 512 bytes. Detect once per document and give its chunks that language: short chunks are
 /// guessed wrong far more often than whole documents.
 pub fn detect(text: &str) -> Language {
     detect_among(text, &[]).unwrap_or(Language::Undetermined)
@@ -120,8 +136,13 @@ pub(crate) fn detect_among(text: &str, allowed: &[Language]) -> Option<Language>
     let list: Vec<whatlang::Lang> =
         ROWS.iter().filter(|row| allowed.is_empty() || allowed.contains(&row.0)).map(|row| row.3).collect();
     let detector = if allowed.is_empty() { whatlang::Detector::new() } else { whatlang::Detector::with_allowlist(list) };
-    let info = detector.detect(sample).filter(whatlang::Info::is_reliable)?;
-    ROWS.iter().find(|row| row.3 == info.lang()).map(|row| row.0)
+    let info = detector.detect(sample)?;
+    if info.is_reliable() {
+        return ROWS.iter().find(|row| row.3 == info.lang()).map_or(Some(Language::Other), |row| Some(row.0));
+    }
+    // Short Russian is easily taken for a neighbour; a guess of one of those is no evidence against it.
+    let only = (info.script() == whatlang::Script::Cyrillic).then_some(Language::Russian);
+    only.filter(|language| allowed.is_empty() || allowed.contains(language))
 }
 
 /// At most `bytes` of `text`, cut between characters.
@@ -146,7 +167,8 @@ mod tests {
         assert_eq!(Language::from_code("RUS"), Language::Russian);
         assert_eq!(Language::from_code("pt-BR"), Language::Portuguese);
         assert_eq!(Language::from_code(""), Language::Undetermined);
-        assert_eq!(Language::from_code("tlh"), Language::Undetermined);
+        assert_eq!(Language::from_code("und"), Language::Undetermined);
+        assert_eq!(Language::from_code("pl"), Language::Other);
     }
 
     #[test]

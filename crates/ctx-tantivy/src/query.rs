@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::analyze::{Analyzer, Terms, normalize};
+use crate::analyze::{Analyzer, TERM_BYTES_MAX, Terms, normalize};
 use crate::language::{Language, detect_among, prefix_at_boundary};
 
 /// Longer queries are cut here; a question is a hundred times shorter. Reported as `bytes_dropped`.
@@ -15,7 +15,7 @@ pub const QUERY_WORDS_MAX: usize = 256;
 const SHARE_MIN: f64 = 0.05;
 
 /// Languages tried together when the query's own is unclear.
-const LANGUAGES_MAX: usize = 4;
+const LANGUAGES_MAX: usize = 6;
 
 /// One word of a query: its forms are alternatives, of which a passage is scored for the best one only.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,14 +44,24 @@ pub struct QueryAnalysis {
 /// One source language: that one. Several: the query's own if it can be told, else all common ones together. Stop words
 /// go only if every language tried is English and a word remains.
 pub fn analyze_query(query: &str, languages: &BTreeMap<Language, u32>) -> QueryAnalysis {
-    let kept = prefix_at_boundary(query, QUERY_BYTES_MAX);
+    let kept = whole_words(query);
     let languages = languages_to_try(kept, languages);
     let normal = normalize(kept);
     let mut words = words_in(&normal, &languages);
     if words.is_empty() {
-        words = words_in(&normal, &[Language::Undetermined]);
+        words = words_in(&normal, &[Language::Other]);
     }
     QueryAnalysis { words, languages, bytes_dropped: query.len() - kept.len() }
+}
+
+/// At most [`QUERY_BYTES_MAX`] bytes, cut at a blank where one is near: half a word is not a word of the query.
+fn whole_words(query: &str) -> &str {
+    let kept = prefix_at_boundary(query, QUERY_BYTES_MAX);
+    if kept.len() == query.len() {
+        return query;
+    }
+    let near = kept.floor_char_boundary(QUERY_BYTES_MAX - TERM_BYTES_MAX);
+    kept[near..].rfind(char::is_whitespace).map_or(kept, |blank| &kept[..near + blank])
 }
 
 /// Undetermined passages are stemmed as English, so their queries are English.
@@ -143,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn stop_words_stay_when_nothing_else_would() {
+    fn stop_words_are_searched_as_written_when_nothing_else_would() {
         assert_eq!(forms("to be", &[(Language::English, 1)]), [["to"], ["be"]]);
     }
 

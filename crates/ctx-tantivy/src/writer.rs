@@ -12,7 +12,7 @@ use tantivy::index::SegmentId;
 use tantivy::indexer::NoMergePolicy;
 use tantivy::schema::document::TantivyDocument;
 use tantivy::store::Compressor;
-use tantivy::{Index, IndexBuilder, IndexSettings, IndexWriter};
+use tantivy::{Index, IndexBuilder, IndexSettings, IndexWriter, ReloadPolicy};
 
 use crate::error::{TextIndexError, contained};
 use crate::language::Language;
@@ -160,7 +160,8 @@ impl SegmentWriter {
 
 /// The spilled segments by their first ordinal: passages came in ascending order, so spills do not overlap.
 fn spills_in_order(index: &Index) -> tantivy::Result<Vec<SegmentId>> {
-    let searcher = index.reader()?.searcher();
+    let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+    let searcher = reader.searcher();
     let mut spills = Vec::new();
     for segment in searcher.segment_readers() {
         let first = segment.fast_fields().u64(ORDINAL)?.first(0).unwrap_or(0);

@@ -95,8 +95,9 @@ fn words_are_stemmed_in_the_language_of_their_passage() {
         "Le planificateur décide quelles sources sont lues et combien de connexions chacune reçoit.",
         "El planificador decide qué fuentes se leen y cuántas conexiones recibe cada una de ellas.",
     ]);
-    for (query, expected) in [("connection", 0), ("источника", 1), ("Verbindung", 2), ("connexion", 3), ("conexión", 4)] {
-        assert_eq!(search(&searcher, query).first(), Some(&expected), "{query}");
+    for (query, expected) in [("connection", 0), ("источника", 1), ("Verbindung", 2), ("planificateurs", 3), ("conexión", 4)] {
+        let found = searcher.search(query, 10, &|_, _| false).unwrap();
+        assert_eq!(ordinals(&found).first(), Some(&expected), "{query} {:?}", found.summary);
     }
 }
 
@@ -268,7 +269,10 @@ fn a_folder_lost_during_writing_is_an_error() {
     let path = folder.path().join("text");
     let mut writer = SegmentWriter::create(&path).unwrap();
     writer.add(0, "", "some text", "en").unwrap();
-    std::fs::remove_dir_all(&path).unwrap();
+    // The writer's thread may create a file between the listing and the removal of the folder.
+    while path.exists() {
+        let _ = std::fs::remove_dir_all(&path);
+    }
     assert!(writer.seal().is_err());
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn role(character: char) -> Role {
     }
     match character as u32 {
         // Soft hyphen, joiners, variation selectors; Hebrew and Arabic points, which readers write or leave out at will.
-        0xAD | 0x200C | 0x200D | 0x2060 | 0xFEFF | 0xFE00..=0xFE0F => Role::Silent,
+        0xAD | 0x200C | 0x200D | 0x2060 | 0xFEFF | 0xFE00..=0xFE0F | 0xE_0100..=0xE_01EF => Role::Silent,
         0x591..=0x5BD | 0x5BF | 0x5C1 | 0x5C2 | 0x5C4 | 0x5C5 | 0x610..=0x61A | 0x640 | 0x64B..=0x65F | 0x670 => Role::Silent,
         // Enclosing keycaps and the like decorate, they do not spell.
         0x20D0..=0x20FF => Role::Silent,

@@ -140,12 +140,13 @@ impl<'a> Terms<'a> {
 
 /// Writes the first pair of `run` (or its only character) and returns what follows its first character.
 fn next_pair<'a>(run: &'a str, term: &mut String) -> Option<&'a str> {
+    let spells = |character: &char| role(*character) != Role::Silent;
     let mut characters = run.chars();
-    let first = characters.next()?;
-    let rest = characters.as_str();
+    let first = characters.find(spells)?;
+    let rest = characters.as_str().trim_start_matches(|character| !spells(&character));
     term.clear();
     term.push(first);
-    term.extend(characters.next());
+    term.extend(rest.chars().next());
     Some(rest)
 }
 
@@ -180,12 +181,12 @@ fn lower_into(character: char, term: &mut String) {
 /// holds English words.
 fn stemming_language(language: Language, script: Script) -> Option<Language> {
     match script {
-        script if script == language.script() => Some(language),
-        Script::Latin => Some(Language::Undetermined),
+        script if script == language.script() && language != Language::Other => Some(language),
+        Script::Latin if language != Language::Other => Some(Language::Undetermined),
         Script::Cyrillic => Some(Language::Russian),
         Script::Greek => Some(Language::Greek),
         Script::Arabic => Some(Language::Arabic),
-        Script::Unspaced | Script::Other => None,
+        Script::Latin | Script::Unspaced | Script::Other => None,
     }
 }
 
@@ -212,7 +213,8 @@ mod tests {
     #[test]
     fn english_is_split_lowered_stopped_and_stemmed() {
         assert_eq!(terms("The Connections of a system, v3.14!", Language::English), ["connect", "system", "v3", "14"]);
-        assert_eq!(terms("The end", Language::Undetermined), ["the", "end"]);
+        assert_eq!(terms("The ends", Language::Undetermined), ["end"]);
+        assert_eq!(terms("The ends", Language::Other), ["the", "ends"]);
     }
 
     #[test]
