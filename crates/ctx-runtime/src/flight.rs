@@ -1,27 +1,21 @@
-//! Single flight: requests with one key take turns, so that one plans and the others find its entry.
+//! Single flight: requests with one key take turns, so that one plans and the others find its entry
+//! when it is their turn. Whoever had its turn looks again before planning.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Mutex as Turn, MutexGuard as TurnGuard};
-
-#[derive(Default)]
-struct Line {
-    turn: Turn<()>,
-    went: AtomicBool,
-}
 
 /// Keys that are being planned.
 #[derive(Default)]
 pub(crate) struct Flights {
-    lines: Mutex<BTreeMap<u128, Arc<Line>>>,
+    lines: Mutex<BTreeMap<u128, Arc<Turn<()>>>>,
 }
 
 /// A place in the line of one key; leaving it empties the line when nobody else waits.
 pub(crate) struct Flight<'a> {
     flights: &'a Flights,
     key: u128,
-    line: Arc<Line>,
+    line: Arc<Turn<()>>,
 }
 
 impl Flights {
@@ -35,17 +29,7 @@ impl Flights {
 impl Flight<'_> {
     /// Waits for one's turn.
     pub(crate) async fn turn(&self) -> TurnGuard<'_, ()> {
-        self.line.turn.lock().await
-    }
-
-    /// Whether somebody in this line has planned already.
-    pub(crate) fn others_went_first(&self) -> bool {
-        self.line.went.load(Ordering::Acquire)
-    }
-
-    /// Planned and inserted.
-    pub(crate) fn went(&self) {
-        self.line.went.store(true, Ordering::Release);
+        self.line.lock().await
     }
 }
 
@@ -64,22 +48,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_goes_first_the_other_sees_it_and_the_line_empties() {
+    async fn keys_are_taken_in_turns_and_the_line_empties() {
         let flights = Arc::new(Flights::default());
         let first = flights.join(7);
         let turn = first.turn().await;
         let second = tokio::spawn({
             let flights = flights.clone();
-            async move {
-                let flight = flights.join(7);
-                let _turn = flight.turn().await;
-                flight.others_went_first()
-            }
+            async move { drop(flights.join(7).turn().await) }
         });
         tokio::task::yield_now().await;
-        first.went();
+        assert!(!second.is_finished(), "two planned one key at once");
+        drop(flights.join(8).turn().await);
         drop(turn);
-        assert!(second.await.expect("no panic"));
+        second.await.expect("no panic");
         drop(first);
         assert!(flights.lines.lock().expect("no panic").is_empty());
     }

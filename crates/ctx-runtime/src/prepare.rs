@@ -279,16 +279,13 @@ impl Inner {
     async fn plan_once(&self, request: &Request<'_>, key: PlanKey, stamps: &Stamps, told: String) -> Result<(Choice, Probe, String), RuntimeError> {
         let flight = self.flights.join(key.hash());
         let _turn = flight.turn().await;
-        if flight.others_went_first()
-            && let Some(planned) = self.reuse(request, &self.look_up(&key, stamps, Mode::Peek))?
-        {
+        if let Some(planned) = self.reuse(request, &self.look_up(&key, stamps, Mode::Peek))? {
             return Ok((Choice::Planned(planned), Probe::default(), format!("{told}; planned by a concurrent request")));
         }
         let (choice, probe, planning) = self.plan_anew(request).await?;
         if let Choice::Planned(planned) = &choice {
             let entry = CachedPlan { kind: EntryKind::Literal, plan: Arc::new(planned.plan.clone()), planning, planned_at: self.now() };
             self.cache().insert(key, entry, &CurrentStamps::of(stamps));
-            flight.went();
         }
         Ok((choice, probe, told))
     }

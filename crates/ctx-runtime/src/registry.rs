@@ -252,7 +252,7 @@ impl Registry {
         let wire = tier.provider.as_ref().unwrap_or(&context.config.runtime.plugins.model);
         match self.models.get(wire) {
             Some(entry) => (entry.make)(tier, context),
-            None => Err(unregistered(Contract::Model, wire)),
+            None => Err(unregistered(wire)),
         }
     }
 }
@@ -281,13 +281,12 @@ fn insert<T>(table: &mut Table<T>, contract: Contract, name: &str, by: &str, mak
     Ok(())
 }
 
-fn unregistered(contract: Contract, name: &str) -> PluginError {
-    PluginError::new(ctx_contracts::ErrorKind::BadRequest, format!("constructing {contract} {name:?}"), "no plugin of that name is registered")
+fn unregistered(name: &str) -> PluginError {
+    PluginError::new(ctx_contracts::ErrorKind::BadRequest, format!("constructing plugin {name:?}"), "no plugin of that name is registered")
 }
 
 fn make<T: ?Sized>(table: &Table<Constructor<T>>, name: &str, context: &BuildContext<'_>) -> Result<Arc<T>, PluginError> {
-    // Every constructor is stored under the contract of its table, so the name is all a message needs.
-    let entry = table.get(name).ok_or_else(|| unregistered(Contract::Store, name))?;
+    let entry = table.get(name).ok_or_else(|| unregistered(name))?;
     (entry.make)(context)
 }
 

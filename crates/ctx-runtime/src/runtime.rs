@@ -27,7 +27,7 @@ const CACHE_BLOB: &str = "plan_cache";
 pub struct RunReport {
     /// Answer, citations, status, spend.
     pub outcome: Outcome,
-    /// The record, as the sinks got it except that nothing is hashed away.
+    /// The record, as the sinks got it: from `confidential` up it holds hashes.
     pub trace: Trace,
     /// What was executed; `None` if there was no plan.
     pub planned: Option<Arc<Planned>>,

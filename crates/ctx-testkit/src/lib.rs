@@ -4,3 +4,5 @@
 //! runtime is tested on, faults included.
 
 pub mod catalogs;
+
+pub mod fakes;

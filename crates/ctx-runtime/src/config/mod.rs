@@ -17,10 +17,12 @@ pub(crate) mod advice;
 mod environment;
 mod load;
 pub(crate) mod reader;
+mod secret;
 mod sections;
 mod settings;
 mod tree;
 
+pub use secret::Secret;
 pub use settings::SettingRow;
 
 use ctx_types::{Constraints, ModelName, NanoUsd, PicoUsd, Sensitivity, SourceKind, SourceName, Tokens, Weights};
@@ -219,6 +221,13 @@ pub struct Tier {
     pub price: Option<TierPrice>,
     /// Tokenizer family (`o200k`, `cl100k`); `None`: by the model's name.
     pub tokenizer: Option<String>,
+}
+
+impl Tier {
+    /// The key, from the variable that the tier names.
+    pub fn api_key(&self) -> Option<Secret> {
+        self.api_key_env.as_deref().and_then(Secret::from_variable)
+    }
 }
 
 /// `price:` of a tier, per million tokens in the file, in pico-dollars per token here.

@@ -156,9 +156,13 @@ impl Section {
 
     /// Ends the section: whatever was not asked for is unknown, or was removed in a later version.
     pub(crate) fn finish(self, findings: &mut Findings) {
+        self.finish_with(REMOVED, findings);
+    }
+
+    fn finish_with(self, removed: &[(&str, &str, &str)], findings: &mut Findings) {
         for (name, origin, _) in &self.entries {
             let key = self.key(name);
-            if let Some((_, version, instead)) = REMOVED.iter().find(|(path, _, _)| *path == key) {
+            if let Some((_, version, instead)) = removed.iter().find(|(path, _, _)| *path == key) {
                 findings.warnings.push(ConfigWarning(format!("{origin}: {key} was removed in v{version}: {instead}")));
                 continue;
             }
@@ -208,6 +212,15 @@ fn edit_distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_removed_key_warns_with_its_version_and_does_not_stop_the_start() {
+        let tree = super::super::tree::parse("c.yaml", "onoff: no\nother: 1\n").expect("valid");
+        let mut findings = Findings::default();
+        Section::open("", tree, &mut findings).finish_with(&[("onoff", "0.9", "it has no replacement")], &mut findings);
+        assert_eq!(findings.warnings, [ConfigWarning("c.yaml:1:1: onoff was removed in v0.9: it has no replacement".to_owned())]);
+        assert_eq!(findings.problems.len(), 1, "only `other` is unknown");
+    }
 
     #[test]
     fn the_nearest_name_is_offered_only_when_it_is_near() {

@@ -105,8 +105,10 @@ async fn attempt(context: &Arc<Context>, node: &Node, step: &Step, inputs: Input
     match tokio::time::timeout(Duration::from_micros(limit.0), work).await {
         Ok(result) => result,
         Err(_) => {
-            let error = PluginError::new(ErrorKind::Timeout, format!("running {}", node.id), format!("no result within {limit}"));
-            Err(error)
+            // Past its own deadline what follows could not end in time either: the run is out of time, not the plugin broken.
+            let out_of_time = step.deadline.is_some_and(|deadline| context.elapsed() >= deadline) || context.time_left() == Some(Micros(0));
+            let kind = if out_of_time { ErrorKind::BudgetTime } else { ErrorKind::Timeout };
+            Err(PluginError::new(kind, format!("running {}", node.id), format!("no result within {limit}")))
         }
     }
 }
