@@ -1,53 +1,95 @@
-//! Passages that were read lately, in memory.
+//! Rows that were read lately, in memory.
 //!
-//! A point query costs DuckDB some tenths of a millisecond of planning alone, as much as a whole retrieval may take, and
-//! retrieval asks for the same passages again and again. Sealed rows never change, so entries need no invalidation.
-//! One cache serves the process, bounded in bytes, in two generations: when the young one is full it becomes the old
-//! one, and what is asked for again moves back to the young.
+//! A point query costs DuckDB some tenths of a millisecond of planning alone and a list of fifty rows several
+//! milliseconds, more than a whole retrieval may take, and retrieval asks for the same rows again and again. Sealed rows
+//! never change, so entries need no invalidation. One cache per kind of row serves the process, bounded in bytes, in two
+//! generations: when the young one is full it becomes the old one, and what is asked for again moves back to the young.
 
 use crate::rows::PassageRow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of both generations together.
-pub(crate) const CACHE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes of cached passages, both generations together: some 40,000 passages of usual size.
+pub(crate) const PASSAGE_BYTES_MAX: usize = 96 * 1024 * 1024;
+/// Bytes of cached embeddings: 30,000 of 256 values.
+pub(crate) const EMBEDDING_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Passages.
+pub(crate) static PASSAGES: RowCache<PassageRow> = RowCache::new(PASSAGE_BYTES_MAX);
+/// Original embeddings.
+pub(crate) static EMBEDDINGS: RowCache<Vec<f32>> = RowCache::new(EMBEDDING_BYTES_MAX);
 
 /// (instance, ordinal): instance numbers are never used again.
-type Key = (u64, u32);
+pub(crate) type Key = (u64, u32);
 
-#[derive(Default)]
-pub(crate) struct RowCache {
-    young: BTreeMap<Key, Arc<PassageRow>>,
-    old: BTreeMap<Key, Arc<PassageRow>>,
+/// A row that knows what it takes in memory.
+pub(crate) trait Weigh {
+    /// Bytes, allocations included.
+    fn bytes(&self) -> usize;
+}
+
+impl Weigh for PassageRow {
+    fn bytes(&self) -> usize {
+        const FIXED: usize = 320;
+        let texts = [&self.id, &self.path, &self.section, &self.title, &self.text, &self.fingerprint];
+        FIXED + texts.iter().map(|text| text.len()).sum::<usize>() + self.also_at.iter().map(|path| path.len() + 32).sum::<usize>()
+    }
+}
+
+impl Weigh for Vec<f32> {
+    fn bytes(&self) -> usize {
+        96 + 4 * self.len()
+    }
+}
+
+/// A bounded cache, usable from any thread.
+pub(crate) struct RowCache<V> {
+    bytes_max: usize,
+    generations: Mutex<Generations<V>>,
+}
+
+struct Generations<V> {
+    young: BTreeMap<Key, Arc<V>>,
+    old: BTreeMap<Key, Arc<V>>,
     young_bytes: usize,
 }
 
-static CACHE: Mutex<RowCache> = Mutex::new(RowCache::new());
-
-/// Runs `work` on the process's cache.
-pub(crate) fn with<T>(work: impl FnOnce(&mut RowCache) -> T) -> T {
-    work(&mut CACHE.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-impl RowCache {
-    const fn new() -> RowCache {
-        RowCache { young: BTreeMap::new(), old: BTreeMap::new(), young_bytes: 0 }
+impl<V: Weigh> RowCache<V> {
+    const fn new(bytes_max: usize) -> RowCache<V> {
+        let generations = Generations { young: BTreeMap::new(), old: BTreeMap::new(), young_bytes: 0 };
+        RowCache { bytes_max, generations: Mutex::new(generations) }
     }
 
-    /// A row that is cached.
-    pub(crate) fn get(&mut self, key: Key) -> Option<Arc<PassageRow>> {
+    /// Those of the rows that are cached, by ordinal.
+    pub(crate) fn get(&self, instance: u64, ordinals: &[u32]) -> BTreeMap<u32, Arc<V>> {
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        ordinals.iter().filter_map(|ordinal| Some((*ordinal, generations.get((instance, *ordinal), self.bytes_max)?))).collect()
+    }
+
+    /// Keeps rows for a while and hands them out.
+    pub(crate) fn keep(&self, instance: u64, rows: impl IntoIterator<Item = (u32, V)>) -> Vec<(u32, Arc<V>)> {
+        let rows: Vec<(u32, Arc<V>)> = rows.into_iter().map(|(ordinal, row)| (ordinal, Arc::new(row))).collect();
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        for (ordinal, row) in &rows {
+            generations.insert((instance, *ordinal), Arc::clone(row), self.bytes_max);
+        }
+        rows
+    }
+}
+
+impl<V: Weigh> Generations<V> {
+    fn get(&mut self, key: Key, bytes_max: usize) -> Option<Arc<V>> {
         if let Some(row) = self.young.get(&key) {
             return Some(Arc::clone(row));
         }
         let row = self.old.remove(&key)?;
-        self.insert(key, Arc::clone(&row));
+        self.insert(key, Arc::clone(&row), bytes_max);
         Some(row)
     }
 
-    /// Keeps a row for a while.
-    pub(crate) fn insert(&mut self, key: Key, row: Arc<PassageRow>) {
-        let bytes = bytes_of(&row);
-        if self.young_bytes + bytes > CACHE_BYTES_MAX / 2 {
+    fn insert(&mut self, key: Key, row: Arc<V>, bytes_max: usize) {
+        let bytes = row.bytes();
+        if self.young_bytes + bytes > bytes_max / 2 {
             self.old = std::mem::take(&mut self.young);
             self.young_bytes = 0;
         }
@@ -57,32 +99,22 @@ impl RowCache {
     }
 }
 
-/// What a row takes, allocations included.
-pub(crate) fn bytes_of(row: &PassageRow) -> usize {
-    const FIXED: usize = 320;
-    let texts = [&row.id, &row.path, &row.section, &row.title, &row.text, &row.fingerprint];
-    FIXED + texts.iter().map(|text| text.len()).sum::<usize>() + row.also_at.iter().map(|path| path.len() + 32).sum::<usize>()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn row(bytes: usize) -> Arc<PassageRow> {
-        Arc::new(PassageRow { text: "x".repeat(bytes), ..PassageRow::default() })
-    }
-
     #[test]
     fn it_is_bounded_and_keeps_what_is_asked_for() {
-        let mut cache = RowCache::new();
-        let each = CACHE_BYTES_MAX / 16;
-        cache.insert((0, 0), row(each));
+        const BYTES_MAX: usize = 16_000;
+        let cache = RowCache::new(BYTES_MAX);
+        cache.keep(0, [(0, vec![0.0; 200])]);
         for ordinal in 1..100 {
-            cache.insert((0, ordinal), row(each));
-            assert!(cache.get((0, 0)).is_some(), "row 0 was asked for at {ordinal} and lost");
-            let held: usize = cache.young.values().chain(cache.old.values()).map(|row| bytes_of(row)).sum();
-            assert!(held <= CACHE_BYTES_MAX, "{held} bytes after {ordinal}");
+            cache.keep(0, [(ordinal, vec![0.0; 200])]);
+            assert_eq!(cache.get(0, &[0]).len(), 1, "row 0 was asked for at {ordinal} and lost");
+            let generations = cache.generations.lock().unwrap();
+            let held: usize = generations.young.values().chain(generations.old.values()).map(|row| row.bytes()).sum();
+            assert!(held <= BYTES_MAX, "{held} bytes after {ordinal}");
         }
-        assert!(cache.get((0, 5)).is_none() && cache.get((1, 0)).is_none());
+        assert!(cache.get(0, &[5]).is_empty() && cache.get(1, &[0, 99]).is_empty());
     }
 }

@@ -3,7 +3,7 @@
 //! A list of ordinals is bound to a statement with a fixed number of places, filled up by repeating the last one, so
 //! that three statements per table serve every length and stay prepared.
 
-use crate::cache::{self, CACHE_BYTES_MAX};
+use crate::cache::{self, RowCache, Weigh};
 use crate::columns;
 use crate::error::DuckError;
 use crate::instance::SegmentDb;
@@ -25,42 +25,44 @@ impl SegmentDb {
     /// exist is an error.
     pub fn passages(&self, ordinals: &[u32]) -> Result<Vec<PassageRow>, DuckError> {
         let doing = "reading passages from";
-        let number = self.number();
-        let mut rows: BTreeMap<u32, Arc<PassageRow>> = cache::with(|cache| {
-            ordinals.iter().filter_map(|ordinal| Some((*ordinal, cache.get((number, *ordinal))?))).collect()
-        });
-        let missing: BTreeSet<u32> = ordinals.iter().copied().filter(|ordinal| !rows.contains_key(ordinal)).collect();
-        if !missing.is_empty() {
-            let missing: Vec<u32> = missing.into_iter().collect();
-            let batches = self.by_ordinal(doing, PASSAGE_COLUMNS, "passages", &missing)?;
-            rows.extend(self.keep(batches.iter().flat_map(columns::passages)));
-        }
+        let read = |missing: &[u32]| {
+            let batches = self.by_ordinal(doing, PASSAGE_COLUMNS, "passages", missing)?;
+            Ok(batches.iter().flat_map(columns::passages).map(|row| (row.ordinal, row)).collect())
+        };
+        let rows = self.through(&cache::PASSAGES, ordinals, read)?;
         Ok(self.in_order(doing, ordinals, rows)?.into_iter().map(|row| (*row).clone()).collect())
     }
 
-    /// Reads all passages into memory if they fit in a quarter of the cache: for a process that will retrieve often.
-    /// Returns whether they did.
+    /// Reads all passages and embeddings into memory, as far as they fit in a quarter of the caches: for a process that
+    /// will retrieve often. Returns whether all did.
     pub fn warm(&self) -> Result<bool, DuckError> {
-        let mut bytes = 0;
-        let mut start = 0;
-        while start < self.passages_len() {
-            let end = start.saturating_add(RANGE_ROWS);
-            let rows = self.passages_in(start..end)?;
-            bytes += rows.iter().map(cache::bytes_of).sum::<usize>();
-            if bytes > CACHE_BYTES_MAX / 4 {
+        let (mut passage_bytes, mut embedding_bytes) = (0, 0);
+        for start in (0..self.passages_len()).step_by(RANGE_ROWS as usize) {
+            let range = start..start.saturating_add(RANGE_ROWS);
+            let passages = self.passages_in(range.clone())?;
+            let embeddings = self.embeddings_in(range.clone())?;
+            passage_bytes += passages.iter().map(Weigh::bytes).sum::<usize>();
+            embedding_bytes += embeddings.iter().map(Weigh::bytes).sum::<usize>();
+            if passage_bytes > cache::PASSAGE_BYTES_MAX / 4 || embedding_bytes > cache::EMBEDDING_BYTES_MAX / 4 {
                 return Ok(false);
             }
-            self.keep(rows.into_iter());
-            start = end;
+            cache::PASSAGES.keep(self.number(), range.clone().zip(passages));
+            cache::EMBEDDINGS.keep(self.number(), range.zip(embeddings));
         }
         Ok(true)
     }
 
-    /// Puts rows into the cache and hands them out by ordinal.
-    fn keep(&self, rows: impl Iterator<Item = PassageRow>) -> Vec<(u32, Arc<PassageRow>)> {
-        let rows: Vec<(u32, Arc<PassageRow>)> = rows.map(|row| (row.ordinal, Arc::new(row))).collect();
-        cache::with(|cache| rows.iter().for_each(|(ordinal, row)| cache.insert((self.number(), *ordinal), Arc::clone(row))));
-        rows
+    /// The cached rows, and the others read and cached.
+    fn through<V: Weigh>(
+        &self, cache: &RowCache<V>, ordinals: &[u32], read: impl FnOnce(&[u32]) -> Result<Vec<(u32, V)>, DuckError>,
+    ) -> Result<BTreeMap<u32, Arc<V>>, DuckError> {
+        let mut rows = cache.get(self.number(), ordinals);
+        let missing: BTreeSet<u32> = ordinals.iter().copied().filter(|ordinal| !rows.contains_key(ordinal)).collect();
+        if !missing.is_empty() {
+            let missing: Vec<u32> = missing.into_iter().collect();
+            rows.extend(cache.keep(self.number(), read(&missing)?));
+        }
+        Ok(rows)
     }
 
     /// The documents with these ordinals, in this order.
@@ -77,8 +79,12 @@ impl SegmentDb {
         if self.dimension().is_none() {
             return Ok(vec![Vec::new(); ordinals.len()]);
         }
-        let batches = self.by_ordinal(doing, "ordinal, embedding", "passages", ordinals)?;
-        self.in_order(doing, ordinals, batches.iter().flat_map(columns::embeddings).collect())
+        let read = |missing: &[u32]| {
+            let batches = self.by_ordinal(doing, "ordinal, embedding", "passages", missing)?;
+            Ok(batches.iter().flat_map(columns::embeddings).collect())
+        };
+        let rows = self.through(&cache::EMBEDDINGS, ordinals, read)?;
+        Ok(self.in_order(doing, ordinals, rows)?.into_iter().map(|row| (*row).clone()).collect())
     }
 
     /// Passages of a range of ordinals, ascending; what lies beyond the end is left out. For merging and whole-source
