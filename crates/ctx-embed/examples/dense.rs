@@ -61,8 +61,7 @@ fn search(text: &str, vectors: &Vectors, idf: &IdfTable) -> (Vec<usize>, Vec<usi
     let mut query = vec![0.0; model.dimension()];
     model.embed(text, idf, &mut query);
     let (codes, scale) = quantize(&query);
-    let found: Vec<usize> =
-        nearest(&codes, scale, &vectors.codes, &vectors.scales, RESCORED).iter().map(|n| n.row).collect();
+    let found: Vec<usize> = nearest(&codes, scale, &vectors.codes, &vectors.scales, RESCORED).iter().map(|n| n.row).collect();
     let mut rescored = found.clone();
     rescored.sort_by_key(|row| (-cosine_e4(&query, &vectors.exact[*row]), *row));
     (found, rescored)

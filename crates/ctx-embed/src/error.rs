@@ -36,9 +36,7 @@ pub enum EmbedError {
         right: usize,
     },
     /// Stored vectors were made by another model or with other weights; they are never mixed.
-    #[error(
-        "comparing embeddings: {field} of the stored vectors is {stored}, of the query {wanted}; they cannot be mixed"
-    )]
+    #[error("comparing embeddings: {field} of the stored vectors is {stored}, of the query {wanted}; they cannot be mixed")]
     Mismatch {
         /// The first part of the identity that differs.
         field: &'static str,

@@ -114,8 +114,7 @@ impl IdfTable {
 
     /// Whether a source of `documents` documents has outgrown this table: it holds twice as many or half as many.
     pub fn is_outgrown_by(&self, documents: u64) -> bool {
-        documents != self.documents
-            && (documents >= self.documents.saturating_mul(2) || documents.saturating_mul(2) <= self.documents)
+        documents != self.documents && (documents >= self.documents.saturating_mul(2) || documents.saturating_mul(2) <= self.documents)
     }
 
     /// The compact stored form: format byte, then LEB128 numbers: vocabulary, documents, and for each token that

@@ -33,6 +33,7 @@
 //! Absent here: threads, clocks, network. Files are read by [`StaticModel::load`] only. Storing vectors is the
 //! store's work; whether dense retrieval pays for a source is the planner's.
 
+mod char_class;
 mod error;
 mod identity;
 mod idf;

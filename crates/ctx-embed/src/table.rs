@@ -1,8 +1,7 @@
 //! Token vectors of a model2vec file: which row and which factor belong to a token, and the weighted sum over tokens.
 //!
 //! The embedded model keeps its int8 codes where they lie in the binary; other types are widened to f32 when loaded.
-//! Additions happen in the order of the tokens, one dimension independent of the next, so that vectorised and plain
-//! code give the same bits.
+//! One dimension is added up independently of the next, so that vectorised and plain code give the same bits.
 
 use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensorError, SafeTensors};
@@ -82,10 +81,10 @@ impl TokenTable {
         self.token_scales.len()
     }
 
-    /// Adds `weight` times the token's vector, still without the dimensions' factors; `false` if it has none.
-    pub(crate) fn add(&self, token: u32, weight: f32, sum: &mut [f32]) -> bool {
+    /// Adds `weight` times the token's vector, still without the dimensions' factors; a token without one adds nothing.
+    pub(crate) fn add(&self, token: u32, weight: f32, sum: &mut [f32]) {
         let token = token as usize;
-        let Some(scale) = self.token_scales.get(token) else { return false };
+        let Some(scale) = self.token_scales.get(token) else { return };
         let row = self.mapping.as_ref().map_or(token, |rows| rows[token] as usize);
         let range = row * self.dimension..(row + 1) * self.dimension;
         let factor = weight * scale;
@@ -98,7 +97,6 @@ impl TokenTable {
                 }
             }
         }
-        true
     }
 
     /// Applies the dimensions' factors to a finished sum.
@@ -177,8 +175,14 @@ mod tests {
     #[test]
     fn halves_become_the_same_numbers() {
         let cases = [
-            (0x0000, 0.0), (0x3c00, 1.0), (0xc000, -2.0), (0x7bff, 65504.0), (0x0001, 5.960_464_5e-8), (0x3555, 0.333_251_95),
-            (0x7c00, f32::INFINITY), (0xfc00, f32::NEG_INFINITY),
+            (0x0000, 0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (0x0001, 5.960_464_5e-8),
+            (0x3555, 0.333_251_95),
+            (0x7c00, f32::INFINITY),
+            (0xfc00, f32::NEG_INFINITY),
         ];
         for (half, value) in cases {
             assert_eq!(half_to_f32(half), value, "{half:#06x}");

@@ -7,7 +7,7 @@
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 /// Prefix hashes kept on the stack; tokens longer than this are not found by a fast map (BERT's longest has 18 bytes).
-pub(crate) const TOKEN_BYTES_MAX: usize = 64;
+pub(crate) const TOKEN_BYTES_MAX: usize = 32;
 
 #[derive(Debug)]
 pub(crate) struct TokenMap {
@@ -30,7 +30,7 @@ struct Slot {
 impl TokenMap {
     pub(crate) fn new<'t>(tokens: impl Iterator<Item = (&'t str, u32)>) -> Self {
         let tokens: Vec<_> = tokens.filter(|(token, _)| (1..=TOKEN_BYTES_MAX).contains(&token.len())).collect();
-        let capacity = (tokens.len() * 4).next_power_of_two().max(2);
+        let capacity = (tokens.len() * 2).next_power_of_two().max(2);
         let free = Slot { tag: 0, id: 0, start: 0, len: 0 };
         let mut map = Self { slots: vec![free; capacity], mask: capacity - 1, bytes: Vec::new(), longest: 0 };
         for (token, id) in tokens {

@@ -3,9 +3,10 @@
 //!
 //! Special tokens are never recognised in text and never added: what a user types is data.
 
-use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use crate::wordpiece::WordPiece;
@@ -43,8 +44,9 @@ impl Tokenizer {
         let mut file: Value = serde_json::from_slice(json).map_err(|error| format!("tokenizer.json: {error}"))?;
         let unknown = unknown_token(&file);
         strip_special(&mut file);
-        let inner = tokenizers::Tokenizer::from_bytes(file.to_string())
-            .map_err(|error| format!("tokenizer.json: {error}"))?;
+        // `parse`, not the generic `from_bytes`, which would compile all of the crate's deserialisers a second time here.
+        let inner = file.to_string().parse::<tokenizers::Tokenizer>();
+        let inner = inner.map_err(|error| format!("tokenizer.json: {error}"))?;
         let unknown = unknown.and_then(|token| inner.token_to_id(&token));
         Ok(Self::General { inner: Box::new(inner), unknown })
     }
@@ -108,7 +110,29 @@ struct Model {
     unk_token: String,
     continuing_subword_prefix: String,
     max_input_chars_per_word: Option<usize>,
-    vocab: BTreeMap<String, u32>,
+    #[serde(deserialize_with = "pairs")]
+    vocab: Vec<(String, u32)>,
+}
+
+/// A map in the order of the file: thirty thousand tokens are read at each start, and nothing looks them up here.
+fn pairs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, u32)>, D::Error> {
+    struct Pairs;
+    impl<'de> Visitor<'de> for Pairs {
+        type Value = Vec<(String, u32)>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a map of tokens to ids")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut pairs = Vec::with_capacity(1 << 15);
+            while let Some(pair) = map.next_entry()? {
+                pairs.push(pair);
+            }
+            Ok(pairs)
+        }
+    }
+    deserializer.deserialize_map(Pairs)
 }
 
 /// The fast tokenizer, if the file describes exactly what it implements.
@@ -122,11 +146,11 @@ fn fast(json: &[u8]) -> Option<WordPiece> {
     let splits = pre_tokenizer.r#type == "BertPreTokenizer" && added_tokens.iter().all(|token| token.special);
     let spells = model.r#type == "WordPiece"
         && !model.continuing_subword_prefix.is_empty()
-        && model.vocab.keys().all(|token| token.len() <= crate::token_map::TOKEN_BYTES_MAX);
+        && model.vocab.iter().all(|(token, _)| token.len() <= crate::token_map::TOKEN_BYTES_MAX);
     if !(normalizes && splits && spells) {
         return None;
     }
-    model.vocab.remove(&model.unk_token);
+    model.vocab.retain(|(token, _)| *token != model.unk_token);
     let chars_max = model.max_input_chars_per_word.unwrap_or(WORD_CHARS_MAX_DEFAULT);
     Some(WordPiece::new(&model.vocab, &model.continuing_subword_prefix, chars_max))
 }
@@ -198,11 +222,26 @@ mod tests {
         let long = "a".repeat(100);
         let too_long = "a".repeat(101);
         let texts = [
-            "", " ", "Hello, World!", "unaffable snake_case camelCase CVE-2024-1234 E0502 v1.2.3", "naïve café ÀÉÎ",
-            "[CLS] [UNK] [SEP] [MASK] [unused5] ##ing", "日本語 テスト 한국어 中文abc", "Привет, мир! Ёлка", "İstanbul ẞ ß ǅ ﬁ",
-            "\0a\u{0}b\u{b}c\u{c}d\u{85}e\u{a0}f\u{2028}g\u{200b}h\u{feff}i\u{fffd}j", "e\u{301}\u{316} \u{301}", "👩‍👩‍👧 🎉a🎉",
-            "“quoted” – dash… ¿qué? §1 €5 ™ ± ≤ $ ^ ` ~", "\u{1100}\u{1161}\u{11a8} 각", "हिन्दी ไทย עִבְרִית العَرَبِيَّة",
-            "a\u{302e}\u{1}\u{316}b", "\u{f900}\u{2f800}\u{20000}", "x\u{e000}y\u{10ffff}z", &long, &too_long,
+            "",
+            " ",
+            "Hello, World!",
+            "unaffable snake_case camelCase CVE-2024-1234 E0502 v1.2.3",
+            "naïve café ÀÉÎ",
+            "[CLS] [UNK] [SEP] [MASK] [unused5] ##ing",
+            "日本語 テスト 한국어 中文abc",
+            "Привет, мир! Ёлка",
+            "İstanbul ẞ ß ǅ ﬁ",
+            "\0a\u{0}b\u{b}c\u{c}d\u{85}e\u{a0}f\u{2028}g\u{200b}h\u{feff}i\u{fffd}j",
+            "e\u{301}\u{316} \u{301}",
+            "👩‍👩‍👧 🎉a🎉",
+            "“quoted” – dash… ¿qué? §1 €5 ™ ± ≤ $ ^ ` ~",
+            "\u{1100}\u{1161}\u{11a8} 각",
+            "हिन्दी ไทย עִבְרִית العَرَبِيَّة",
+            "a\u{302e}\u{1}\u{316}b",
+            "\u{f900}\u{2f800}\u{20000}",
+            "x\u{e000}y\u{10ffff}z",
+            &long,
+            &too_long,
         ];
         for text in texts {
             assert_eq!(ids(fast, text), ids(general, text), "{text:?}");

@@ -6,11 +6,9 @@
 //!
 //! Not here: special tokens. `[CLS]` in a text is a bracket, a word and a bracket.
 
-use std::collections::BTreeMap;
-
-use unicode_categories::UnicodeCategories;
 use unicode_normalization_alignments::UnicodeNormalization;
 
+use crate::char_class::{BLANK, DROPPED, IDEOGRAPH, MARK, PUNCTUATION, class};
 use crate::token_map::TokenMap;
 
 /// A segment is normalised in pieces of at most this many bytes, so that one without blanks needs bounded memory.
@@ -38,10 +36,10 @@ struct Word {
 
 impl WordPiece {
     /// From a vocabulary and the prefix of continuing tokens (`##`).
-    pub(crate) fn new(vocabulary: &BTreeMap<String, u32>, prefix: &str, word_chars_max: usize) -> Self {
+    pub(crate) fn new(vocabulary: &[(String, u32)], prefix: &str, word_chars_max: usize) -> Self {
         let first = vocabulary.iter().map(|(token, id)| (token.as_str(), *id));
         let next = vocabulary.iter().filter_map(|(token, id)| Some((token.strip_prefix(prefix)?, *id)));
-        let vocabulary_len = vocabulary.values().max().map_or(0, |id| *id as usize + 1);
+        let vocabulary_len = vocabulary.iter().map(|(_, id)| *id as usize + 1).max().unwrap_or(0);
         Self { first: TokenMap::new(first), next: TokenMap::new(next), word_chars_max, vocabulary_len }
     }
 
@@ -91,9 +89,10 @@ impl WordPiece {
     }
 
     fn push(&self, c: char, word: &mut Word, ids: &mut Vec<u32>) {
-        if c.is_whitespace() {
+        let class = class(c);
+        if class & BLANK != 0 {
             self.flush(word, ids);
-        } else if is_punctuation(c) {
+        } else if class & PUNCTUATION != 0 {
             self.flush(word, ids);
             word.push(c, self.word_chars_max);
             self.flush(word, ids);
@@ -143,35 +142,17 @@ fn is_ascii_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
 
-/// BERT's normalizer: drop control characters, set CJK ideographs apart, decompose, drop accents, lower-case.
+/// BERT's normalizer: drop control characters, set ideographs apart, decompose, drop accents, lower-case.
 fn normalized(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars()
-        .filter(|c| !is_dropped(*c))
-        .flat_map(|c| {
-            let apart = is_cjk_ideograph(c).then_some(' ');
+        .map(|c| (c, class(c)))
+        .filter(|(_, class)| class & DROPPED == 0)
+        .flat_map(|(c, class)| {
+            let apart = (class & IDEOGRAPH != 0).then_some(' ');
             apart.into_iter().chain(std::iter::once(c)).chain(apart)
         })
         .nfd()
         .map(|(c, _)| c)
-        .filter(|c| !c.is_mark_nonspacing())
+        .filter(|c| class(*c) & MARK == 0)
         .flat_map(char::to_lowercase)
-}
-
-fn is_dropped(c: char) -> bool {
-    match c {
-        '\0' | '\u{fffd}' => true,
-        '\t' | '\n' | '\r' => false,
-        _ => c.is_other(),
-    }
-}
-
-fn is_punctuation(c: char) -> bool {
-    c.is_ascii_punctuation() || (!c.is_ascii() && c.is_punctuation())
-}
-
-/// The blocks that BERT splits character by character, as `tokenizers` lists them.
-fn is_cjk_ideograph(c: char) -> bool {
-    matches!(u32::from(c),
-        0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F
-        | 0x2B740..=0x2B81F | 0x2B920..=0x2CEAF | 0xF900..=0xFAFF | 0x2F800..=0x2FA1F)
 }

@@ -29,18 +29,17 @@ fn known_words_give_a_unit_vector_and_nul_changes_nothing() {
 
 #[test]
 fn a_huge_word_is_unknown_and_bounded() {
-    const BYTES: usize = 50 << 20;
-    assert!(embed(&"a".repeat(BYTES)).is_none());
-    assert!(embed(&"é".repeat(BYTES / 2)).is_none());
-    assert!(embed(&"\u{301}".repeat(BYTES / 2)).is_none());
+    assert!(embed(&"a".repeat(50 << 20)).is_none());
+    assert!(embed(&"é".repeat(1 << 20)).is_none());
+    assert!(embed(&"\u{301}".repeat(1 << 20)).is_none());
 }
 
 #[test]
 fn a_huge_segment_without_blanks_keeps_its_words() {
-    let words = "alpha,".repeat(1 << 20);
+    let words = "alpha,".repeat(1 << 17);
     let tokens = StaticModel::embedded().tokenize(&words);
     let once = StaticModel::embedded().tokenize("alpha,");
-    assert_eq!(tokens.len(), once.len() << 20);
+    assert_eq!(tokens.len(), once.len() << 17);
     assert!(tokens.chunks(once.len()).all(|chunk| chunk == once));
 }
 
@@ -57,6 +56,11 @@ fn embedding_again_gives_the_same_bits() {
         assert!(model.embed(text, &idf, &mut a) && model.embed_tokens(&model.tokenize(text), &read_back, &mut b));
         assert!(a.iter().zip(&b).all(|(x, y)| x.to_bits() == y.to_bits()));
     }
+}
+
+#[test]
+fn the_order_of_words_does_not_change_a_bit() {
+    assert_eq!(embed("the planner rejects the plan, the slow one"), embed("the slow plan the one planner, rejects the"));
 }
 
 #[test]

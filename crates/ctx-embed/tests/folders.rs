@@ -31,9 +31,8 @@ fn load(tensors: &[Tensor<'_>]) -> Result<StaticModel, EmbedError> {
 }
 
 fn write(folder: &Path, tensors: &[Tensor<'_>]) {
-    let views = tensors.iter().map(|(name, dtype, shape, data)| {
-        (*name, TensorView::new(*dtype, shape.clone(), data).expect("consistent shape"))
-    });
+    let views =
+        tensors.iter().map(|(name, dtype, shape, data)| (*name, TensorView::new(*dtype, shape.clone(), data).expect("consistent shape")));
     serialize_to_file(views, None, &folder.join("model.safetensors")).expect("writable");
     std::fs::write(folder.join("tokenizer.json"), word_level()).expect("writable");
     std::fs::write(folder.join("config.json"), r#"{"name":"colours","hidden_dim":3}"#).expect("writable");
@@ -51,7 +50,16 @@ fn embed(model: &StaticModel, text: &str) -> Vec<f32> {
 
 #[test]
 fn each_number_type_gives_the_same_vectors() {
-    let halves = ROWS.iter().flat_map(|v| if *v == 2.0 { 0x4000_u16 } else if *v == 9.0 { 0x4880 } else { 0 }.to_le_bytes());
+    let halves = ROWS.iter().flat_map(|v| {
+        if *v == 2.0 {
+            0x4000_u16
+        } else if *v == 9.0 {
+            0x4880
+        } else {
+            0
+        }
+        .to_le_bytes()
+    });
     let bfloats = ROWS.iter().flat_map(|v| ((v.to_bits() >> 16) as u16).to_le_bytes());
     let files = [
         (Dtype::F32, f32_bytes(&ROWS)),
