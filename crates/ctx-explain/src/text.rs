@@ -1,0 +1,303 @@
+//! The PostgreSQL-like text form.
+
+use crate::escape::{self, line};
+use crate::explanation::{ActualView, Explanation, InfeasibleView, NodeView, Numbers, PlanView, RejectedGroup, RunView, Summary};
+use ctx_types::plan::{CompletePlan, Relaxation};
+use ctx_types::{Micros, NanoUsd, Ppm};
+
+/// How text is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns; lines of the head are clipped to it, node lines are not (a cut number is a wrong number).
+    pub width: usize,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        TextOptions { width: 100 }
+    }
+}
+
+/// Most operators named in one line of rejected alternatives.
+const OPERATORS_SHOWN_MAX: usize = 6;
+
+/// Renders an explanation. Every line ends with a newline.
+pub fn text(explanation: &Explanation, options: &TextOptions) -> String {
+    let mut out = Writer { text: String::with_capacity(2_048), width: options.width };
+    if let Some(plan) = &explanation.plan {
+        node(&mut out, &plan.root, 0, explanation);
+        out.blank();
+    }
+    if let Some(infeasible) = &explanation.infeasible {
+        infeasible_head(&mut out, infeasible);
+    }
+    out.head("Goal", &explanation.goal);
+    out.head("Intent", &intent(explanation));
+    sources(&mut out, explanation);
+    if let Some(plan) = &explanation.plan {
+        totals(&mut out, plan);
+    }
+    if explanation.infeasible.is_some() || explanation.options.verbose {
+        rejected(&mut out, &explanation.rejected);
+    }
+    if let (Some(plan), true) = (&explanation.plan, explanation.options.verbose) {
+        complete(&mut out, "Best plans", &plan.best);
+        complete(&mut out, "Pareto set (accuracy, cost, latency)", &plan.frontier);
+    }
+    for note in &explanation.notes {
+        out.head("Note", note);
+    }
+    for setting in &explanation.settings {
+        out.head("Setting", &format!("{} = {}", setting.key, setting.value));
+    }
+    if let Some(run) = &explanation.run {
+        run_line(&mut out, run);
+    }
+    if let Some(summary) = &explanation.summary {
+        summary_lines(&mut out, summary);
+    }
+    out.text
+}
+
+struct Writer {
+    text: String,
+    width: usize,
+}
+
+impl Writer {
+    fn raw(&mut self, indent: usize, content: &str) {
+        self.text.extend(std::iter::repeat_n(' ', indent));
+        self.text.push_str(content);
+        self.text.push('\n');
+    }
+
+    fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// `Name: value`, on one line of at most the width.
+    fn head(&mut self, name: &str, value: &str) {
+        let content = format!("{name}: {}", line(value));
+        let clipped = escape::clip(&content, self.width.max(20)).into_owned();
+        self.raw(0, &clipped);
+    }
+}
+
+fn node(out: &mut Writer, view: &NodeView, depth: usize, explanation: &Explanation) {
+    let (indent, arrow) = if depth == 0 { (0, "") } else { (depth * 4 - 2, "-> ") };
+    let mut content = format!("{arrow}{}", line(&view.title));
+    if explanation.options.costs {
+        content.push_str(&estimate(&view.estimate));
+    }
+    if let Some(actual) = &view.actual {
+        content.push_str(&actual_text(actual, explanation.options.timing));
+    }
+    out.raw(indent, &content);
+    let inner = indent + arrow.len() + 2;
+    if let Some(actual) = &view.actual {
+        details(out, actual, inner, explanation);
+    }
+    for provenance in &view.provenance {
+        out.raw(inner, &line(provenance));
+    }
+    for child in &view.children {
+        node(out, child, depth + 1, explanation);
+    }
+}
+
+fn estimate(numbers: &Numbers) -> String {
+    let mut parts = Vec::new();
+    // A cost of nothing is said once, below the tree.
+    if let Some(cost) = numbers.cost_nano_usd.filter(|c| *c != 0) {
+        parts.push(format!("cost={}", NanoUsd(cost)));
+    }
+    if let (Some(p50), Some(p90)) = (numbers.latency_us, numbers.latency_p90_us) {
+        parts.push(format!("time={}..{}", Micros(p50), Micros(p90)));
+    }
+    if let Some(passages) = numbers.passages {
+        parts.push(format!("passages={passages}"));
+    }
+    if let Some(tokens) = numbers.tokens {
+        parts.push(format!("tokens={tokens}"));
+    }
+    if let Some(evidence) = numbers.evidence_ppm {
+        parts.push(format!("evidence={}", Ppm(evidence)));
+    }
+    if let Some(quality) = numbers.quality_ppm {
+        parts.push(format!("quality={}", Ppm(quality)));
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    let mark = if numbers.certainty.is_empty() { String::new() } else { format!(" {}", numbers.certainty) };
+    format!("  ({}{mark})", parts.join(" "))
+}
+
+fn actual_text(actual: &ActualView, timing: bool) -> String {
+    if actual.elapsed_us.is_none() {
+        return "  (never executed)".to_owned();
+    }
+    let mut parts = Vec::new();
+    if let (true, Some(elapsed)) = (timing, actual.elapsed_us) {
+        parts.push(format!("time={}", Micros(elapsed)));
+    }
+    if let Some(passages) = actual.numbers.passages {
+        parts.push(format!("passages={passages}"));
+    }
+    if let Some(tokens) = actual.numbers.tokens {
+        parts.push(format!("tokens={tokens}"));
+    }
+    if let Some(evidence) = actual.numbers.evidence_ppm {
+        parts.push(format!("evidence={}", Ppm(evidence)));
+    }
+    if let Some(cost) = actual.numbers.cost_nano_usd.filter(|c| *c != 0) {
+        parts.push(format!("cost={}", NanoUsd(cost)));
+    }
+    parts.push(format!("loops={}", actual.loops));
+    let status = if actual.status == "done" { String::new() } else { format!(" {}", actual.status) };
+    format!("  (actual {}{status})", parts.join(" "))
+}
+
+fn details(out: &mut Writer, actual: &ActualView, indent: usize, explanation: &Explanation) {
+    let q: Vec<String> = actual
+        .q_errors
+        .iter()
+        .filter(|q| explanation.options.timing || q.field != "latency")
+        .map(|q| format!("{} {}.{:02}", q.field, q.milli / 1_000, q.milli % 1_000 / 10))
+        .collect();
+    if !q.is_empty() {
+        let own = match (explanation.options.timing, actual.own_us) {
+            (true, Some(own)) => format!("; own time {}", Micros(own)),
+            _ => String::new(),
+        };
+        out.raw(indent, &format!("q-error: {}{own}", q.join(", ")));
+    }
+    if explanation.options.buffers {
+        let bytes = actual.bytes.map_or_else(|| "unknown".to_owned(), |b| b.to_string());
+        let cached = actual.cache_hits.map_or_else(|| "unknown".to_owned(), |c| c.to_string());
+        out.raw(indent, &format!("Buffers: {bytes} bytes read, cache hits {cached}"));
+    }
+    for dropped in &actual.dropped {
+        out.raw(indent, &format!("Dropped: {}", line(dropped)));
+    }
+    if let Some(error) = &actual.error {
+        out.raw(indent, &format!("Error: {}", line(error)));
+    }
+}
+
+fn intent(explanation: &Explanation) -> String {
+    let intent = &explanation.intent;
+    let answer = intent.answer.top().map(|(s, p)| format!("{s} {p}")).unwrap_or_default();
+    let evidence = intent.evidence.top().map(|(s, p)| format!("{s} {p}")).unwrap_or_default();
+    let mut out = format!("{} (answer: {answer}; evidence: {evidence}; language: {}", intent.bucket, intent.language);
+    let identifiers: Vec<&str> = intent.identifiers().map(|e| e.text.as_str()).collect();
+    if !identifiers.is_empty() {
+        out.push_str(&format!("; identifiers: {}", identifiers.join(", ")));
+    }
+    if intent.sensitivity != ctx_types::Sensitivity::Internal {
+        out.push_str(&format!("; sensitivity: {}", intent.sensitivity));
+    }
+    out.push(')');
+    out
+}
+
+fn sources(out: &mut Writer, explanation: &Explanation) {
+    for source in &explanation.sources {
+        let mark = if source.used { "used" } else { "not used" };
+        out.head("Source", &format!("{} ({} passages, generation {}): {mark}, {}", source.source, source.passages, source.generation, source.reason));
+    }
+}
+
+fn totals(out: &mut Writer, plan: &PlanView) {
+    let e = &plan.estimate;
+    out.head("Tokens", &plan.token_budget);
+    out.head("Verification", &plan.verification);
+    let more = if e.cost_incomplete { "≥ " } else { "" };
+    out.head(
+        "Estimate",
+        &format!(
+            "cost {more}{} (at most {}) time {}..{}  evidence {} [{}, {}] {}  accuracy {}",
+            e.cost.value, e.cost_bound, e.latency.value, e.latency.high, e.evidence.value, e.evidence.low, e.evidence.high, e.evidence.certainty, e.accuracy.value
+        ),
+    );
+    let s = &plan.score;
+    out.head(
+        "Score",
+        &format!(
+            "{} = acc {} + cache {} + vrf {} + cost {} + lat {} + risk {} + hall {} + loss {}",
+            s.total, s.acc, s.cache, s.vrf, s.cost, s.lat, s.risk, s.hall, s.loss
+        ),
+    );
+    let proof = match &plan.certificate.stopped_by {
+        None => "optimal".to_owned(),
+        Some(limit) => format!("within {} of optimal, stopped by {limit}", plan.certificate.bound - plan.certificate.value),
+    };
+    out.head("Candidates", &format!("{} complete plans, {} alternatives pruned; {proof}, {} nodes", plan.candidates, plan.pruned, plan.certificate.nodes));
+    if let Some(margin) = &plan.margin {
+        let flips = if margin.flips.is_empty() { "no single weight flips it".to_owned() } else { margin.flips.join(", ") };
+        out.head("Margin", &format!("{} over {}; flipped by {flips}", margin.difference, margin.runner_up));
+    }
+}
+
+fn infeasible_head(out: &mut Writer, view: &InfeasibleView) {
+    out.raw(0, "Infeasible");
+    out.raw(2, &line(&format!("Binding: {}", view.binding)));
+    out.raw(2, &line(&format!("Missed by: {}", view.missed_by)));
+    let relaxation = |r: &Relaxation| match &r.suffices {
+        Some(value) => format!("{} = {} (now {})", r.constraint, value, r.now),
+        None => format!("{}: not alone (now {})", r.constraint, r.now),
+    };
+    for r in &view.relaxations {
+        out.raw(2, &line(&format!("Would suffice: {}", relaxation(r))));
+    }
+    if !view.joint.is_empty() {
+        let all: Vec<String> = view.joint.iter().map(relaxation).collect();
+        out.raw(2, &line(&format!("Together: {}", all.join(" and "))));
+    }
+    out.blank();
+}
+
+fn rejected(out: &mut Writer, groups: &[RejectedGroup]) {
+    if groups.is_empty() {
+        return;
+    }
+    out.raw(0, "Rejected:");
+    for group in groups {
+        let shown = group.operators.len().min(OPERATORS_SHOWN_MAX);
+        let mut names = group.operators[..shown].join(", ");
+        if shown < group.operators.len() {
+            names.push_str(&format!(" and {} more", group.operators.len() - shown));
+        }
+        let count = if group.count > 1 { format!(" ×{}", group.count) } else { String::new() };
+        out.raw(2, &line(&format!("{}: {names}{count}  {}: {}", group.stage, group.fate, group.reason)));
+    }
+}
+
+fn complete(out: &mut Writer, title: &str, plans: &[CompletePlan]) {
+    if plans.is_empty() {
+        return;
+    }
+    out.raw(0, &format!("{title}:"));
+    for (i, plan) in plans.iter().enumerate() {
+        out.raw(2, &line(&format!("{:>2}. score {} accuracy {} cost {} time {}  {}", i + 1, plan.score, plan.accuracy, plan.cost, plan.latency, plan.shape)));
+    }
+}
+
+fn run_line(out: &mut Writer, run: &RunView) {
+    let status = serde_json::to_value(run.status).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+    let more = if run.cost_incomplete { "≥ " } else { "" };
+    let evidence = run.evidence_ppm.map(|p| format!(" evidence {}", Ppm(p))).unwrap_or_default();
+    out.head(
+        "Run",
+        &format!("{status}; cost {more}{} tokens {} calls {} time {}{evidence}; trace {}", NanoUsd(run.cost_nano_usd), run.tokens, run.calls, Micros(run.elapsed_us), run.trace),
+    );
+}
+
+fn summary_lines(out: &mut Writer, summary: &Summary) {
+    if let Some(cache) = &summary.plan_cache {
+        out.head("Plan Cache", cache);
+    }
+    if let Some(planning) = summary.planning_us {
+        out.head("Planning Time", &Micros(planning).to_string());
+    }
+}
