@@ -21,7 +21,7 @@
 //! assert!(better.value.0 > 1200 && better.certainty == Certainty::Measured { n: 40 });
 //! ```
 //!
-//! Reading order: [`key`] → [`observation`] → [`sample`] → [`interval`] → [`published`] → this file → [`correct`] → [`trace`]
+//! Reading order: [`key`] → [`observation`] → [`sample`] → `interval` → [`published`] → this file → [`correct`] → [`trace`]
 //! → [`row`] → [`persist`]. Sources of the formulas: `CITATIONS.md`.
 
 pub mod key;
@@ -47,7 +47,8 @@ pub use trace::{from_trace, TraceContext};
 use ctx_types::id::sha256_hex;
 use ctx_types::plan::Stamp;
 use published::{shrunken, Moments};
-use sample::{hash_of, Item, Sample};
+use sample::{hash_of, Item, Sample, Weighed};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Keys kept per tenant; beyond, the finest keys with the fewest outcomes go first and their parents answer.
@@ -60,10 +61,22 @@ pub const ABSORB_SECONDS_MAX: u64 = 60;
 pub const ABSENT_VERSION: &str = "absent";
 
 /// One key's outcomes and what planning sees of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) sample: Sample,
     pub(crate) published: Published,
+    /// Provenance of estimates that it corrects; written once because planning asks for it thousands of times.
+    pub(crate) provenance: String,
+}
+
+impl Cell {
+    pub(crate) fn new(key: &StatKey, sample: Sample, published: Published) -> Cell {
+        Cell { sample, published, provenance: format!("{}{key}", correct::PROVENANCE) }
+    }
+
+    fn empty(key: &StatKey) -> Cell {
+        Cell::new(key, Sample::default(), Published::default())
+    }
 }
 
 /// An immutable snapshot.
@@ -83,14 +96,14 @@ impl Statistics {
             let (hash, item) = (hash_of(&observation.outcome), Item::of(observation));
             let mut key = observation.key.clone();
             loop {
-                next.cells.entry(key.clone()).or_default().sample.add(hash, item);
+                next.cells.entry(key.clone()).or_insert_with_key(Cell::empty).sample.add(hash, item);
                 if !key.coarsen() {
                     break;
                 }
             }
         }
         next.bound_keys();
-        next.publish(as_of)
+        next.published_at(as_of)
     }
 
     /// What two snapshots know together: commutative, associative, idempotent. Published values are the later ones of
@@ -98,7 +111,7 @@ impl Statistics {
     pub fn merge(&self, other: &Statistics) -> Statistics {
         let mut merged = self.clone();
         for (key, cell) in &other.cells {
-            let own = merged.cells.entry(key.clone()).or_default();
+            let own = merged.cells.entry(key.clone()).or_insert_with_key(Cell::empty);
             own.sample.union(&cell.sample);
             own.published = own.published.max(cell.published);
         }
@@ -109,17 +122,29 @@ impl Statistics {
 
     /// A snapshot whose published values are within tolerance of what the outcomes say at `as_of`.
     pub fn publish(&self, as_of: u64) -> Statistics {
-        let mut next = self.clone();
-        next.as_of = self.as_of.max(as_of);
-        let moments: BTreeMap<&StatKey, Moments> = self.cells.iter().map(|(key, cell)| (key, Moments::of(&cell.sample, next.as_of))).collect();
-        for (key, cell) in &mut next.cells {
+        self.clone().published_at(as_of)
+    }
+
+    fn published_at(mut self, as_of: u64) -> Statistics {
+        self.as_of = self.as_of.max(as_of);
+        let weighed: Vec<Weighed> = self.cells.values().map(|cell| cell.sample.weighed(self.as_of)).collect();
+        let moments: BTreeMap<StatKey, Moments> = self.cells.keys().cloned().zip(weighed.iter().map(Moments::of)).collect();
+        for ((key, cell), weighed) in self.cells.iter_mut().zip(&weighed) {
             let chain: Vec<Moments> = key.chain().iter().filter_map(|key| moments.get(key).copied()).collect();
             let scale = key.field.scale();
-            let fresh = Published::of(&cell.sample, shrunken(&chain, scale), scale, next.as_of);
+            let fresh = Published::of(weighed, shrunken(&chain, scale), scale, self.as_of);
             cell.published = cell.published.renewed(fresh, scale);
         }
-        next.epochs = epochs(&next.cells);
-        next
+        self.epochs = epochs(&self.cells);
+        self
+    }
+
+    /// What planning reads and nothing else: a few hundred bytes per key, quick to load. Merging it with the whole gives the
+    /// whole; absorbing into it loses nothing and publishes nothing until the outcomes are there again.
+    pub fn for_planning(&self) -> Statistics {
+        let published = self.cells.iter().filter(|(_, cell)| cell.published.serial > 0);
+        let cells = published.map(|(key, cell)| (key.clone(), Cell::new(key, Sample::default(), cell.published)));
+        Statistics { cells: cells.collect(), epochs: self.epochs.clone(), as_of: self.as_of }
     }
 
     /// Epoch of a tenant's statistics: moves when a published value moves, not with every run.
@@ -166,14 +191,14 @@ impl Statistics {
         published.map(|(key, cell)| Stamp { object: key.object(), version: version_of(&cell.published) }).collect()
     }
 
-    /// The finest published key at or above `key`.
-    pub(crate) fn nearest(&self, key: &StatKey) -> Option<(StatKey, &Published)> {
-        let mut key = key.clone();
+    /// The finest key at or above `key` whose published values are `wanted`; no key is copied where the first one is.
+    pub(crate) fn nearest<'a>(&self, key: &'a StatKey, wanted: impl Fn(&Published) -> bool) -> Option<(Cow<'a, StatKey>, &Cell)> {
+        let mut key = Cow::Borrowed(key);
         loop {
-            if let Some(published) = self.published(&key) {
-                return Some((key, published));
+            if let Some(cell) = self.cells.get(&*key).filter(|cell| cell.published.serial > 0 && wanted(&cell.published)) {
+                return Some((key, cell));
             }
-            if !key.coarsen() {
+            if !key.to_mut().coarsen() {
                 return None;
             }
         }

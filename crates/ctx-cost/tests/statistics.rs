@@ -218,6 +218,18 @@ fn text_round_trips_and_foreign_text_is_refused() {
 }
 
 #[test]
+fn a_snapshot_for_planning_is_small_and_plans_alike() {
+    let whole = Statistics::default().absorb(&lognormal(4, 600, 2_500.0, 0.4, NOW), NOW);
+    let light = whole.for_planning();
+    assert!(light.to_json().len() * 20 < whole.to_json().len());
+    assert_eq!(light.corrected(&key(), prior()), whole.corrected(&key(), prior()));
+    assert_eq!((light.epoch("default"), light.stamps()), (whole.epoch("default"), whole.stamps()));
+    assert_eq!(light.merge(&whole), whole);
+    let touched = light.absorb(&lognormal(5, 3, 90_000.0, 0.1, NOW), NOW);
+    assert_eq!(touched.stamps(), whole.stamps(), "three outcomes do not overrule six hundred");
+}
+
+#[test]
 fn tokens_and_shares_stay_in_their_domain() {
     let key = key().of(Field::Tokens);
     let seen: Vec<Observation> = (0..60).map(|i| Observation::new(key.clone(), format!("{i}"), NOW, 1_000, 1)).collect();

@@ -70,20 +70,21 @@ impl Statistics {
             Certainty::Unknown => scale != Scale::Rate,
             Certainty::Measured { .. } | Certainty::Prior => false,
         };
-        let Some((level, published)) = self.nearest(key).filter(|_| !nothing_to_correct) else { return prior };
+        let Some((level, cell)) = self.nearest(key, |_| !nothing_to_correct) else { return prior };
+        let published = &cell.published;
         let certainty = if level.operator.is_some() { Certainty::Measured { n: published.n } } else { prior.certainty };
         let (value, low, high) = match scale {
             Scale::Ratio => self.quantity(&level, published, &prior),
             Scale::Difference => mean(prior.value.to_unit() + published.point, published, &prior),
             Scale::Rate => mean(blended(published, &prior), published, &prior),
         };
-        Estimated::new(T::from_unit(value), T::from_unit(low), T::from_unit(high), certainty, format!("{PROVENANCE}{level}"))
+        Estimated::new(T::from_unit(value), T::from_unit(low), T::from_unit(high), certainty, cell.provenance.clone())
     }
 
     /// What `estimate` was before [`Statistics::corrected`] by this snapshot; the value itself if it was not corrected.
     pub fn uncorrected<T: Quantity>(&self, key: &StatKey, estimate: &Estimated<T>) -> i64 {
         let corrected = estimate.provenance.starts_with(PROVENANCE);
-        let point = self.nearest(key).filter(|_| corrected).map_or(0, |(_, published)| published.point);
+        let point = self.nearest(key, |_| corrected).map_or(0, |(_, cell)| cell.published.point);
         match key.field.scale() {
             Scale::Ratio => scaled(estimate.value.to_unit(), -point),
             Scale::Difference => (estimate.value.to_unit() - point).clamp(0, 1_000_000),
@@ -97,26 +98,14 @@ impl Statistics {
         if level.operator.is_none() {
             return (point, low.min(scaled(low, published.point)), high.max(scaled(high, published.point)));
         }
-        if let Some((down, up)) = self.ends(level) {
+        let supported = self.nearest(level, |published| published.ends.is_some());
+        if let Some((down, up)) = supported.and_then(|(_, cell)| cell.published.ends) {
             return (point, scaled(value, down), scaled(value, up));
         }
         let (least, most) = published.range.unwrap_or((published.point, published.point));
         let low = scaled(low, published.point).min(scaled(value, least));
         let high = scaled(high, published.point).max(scaled(value, most));
         (point, low, high)
-    }
-
-    /// Conformal ends of the finest key, at or above `level`, that has them.
-    fn ends(&self, level: &StatKey) -> Option<(i64, i64)> {
-        let mut key = level.clone();
-        loop {
-            if let Some(ends) = self.published(&key).and_then(|published| published.ends) {
-                return Some(ends);
-            }
-            if !key.coarsen() {
-                return None;
-            }
-        }
     }
 }
 

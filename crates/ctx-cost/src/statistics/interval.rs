@@ -4,7 +4,7 @@
 //! the lower end its mirror image (CITATIONS 3, 4). With equal weights the interval holds the next outcome with probability
 //! ≥ .9 whatever the distribution; decay trades that guarantee for freshness by a bounded amount.
 
-use super::sample::{Item, Sample, WEIGHT_ONE};
+use super::sample::{Item, Sample, Weighed, WEIGHT_ONE};
 
 /// Outcomes (after decay) that a key needs for an interval of its own; below it uses its parent's.
 pub const CONFORMAL_N_MIN: u64 = 50;
@@ -19,34 +19,22 @@ const DRIFT_Z: f64 = 4.0;
 const DRIFT_SHIFT: f64 = 139_762.0;
 
 /// Ends of the 90 % interval of residuals; `None` when too few outcomes support one.
-pub(crate) fn conformal(sample: &Sample, as_of: u64) -> Option<(i64, i64)> {
-    if sample.weight(as_of) < CONFORMAL_N_MIN * WEIGHT_ONE {
+pub(crate) fn conformal(sample: &Weighed) -> Option<(i64, i64)> {
+    if sample.weight < CONFORMAL_N_MIN * WEIGHT_ONE {
         return None;
     }
-    let mut weighted: Vec<(i64, u64)> = sample.items().map(|item| (item.residual, item.weight(as_of))).collect();
-    weighted.sort_unstable();
-    let high = reach(weighted.iter())?;
-    let low = reach(weighted.iter().rev())?;
-    Some((low, high))
+    let total = u128::from(sample.weight) + u128::from(WEIGHT_ONE);
+    Some((reach(sample.residuals.iter().rev(), total)?, reach(sample.residuals.iter(), total)?))
 }
 
-/// First residual at which the cumulated weight reaches 95 % of all weight and one outcome more.
-fn reach<'a>(weighted: impl Iterator<Item = &'a (i64, u64)> + Clone) -> Option<i64> {
-    let total: u128 = weighted.clone().map(|(_, weight)| u128::from(*weight)).sum::<u128>() + u128::from(WEIGHT_ONE);
+/// First residual at which the cumulated weight reaches 95 % of `total`: all weight and one outcome more.
+fn reach<'a>(mut weighted: impl Iterator<Item = &'a (i64, u64)>, total: u128) -> Option<i64> {
     let mut cumulated = 0u128;
-    for (residual, weight) in weighted {
+    let end = weighted.find(|(_, weight)| {
         cumulated += u128::from(*weight);
-        if cumulated * 100 >= total * (100 - TAIL_PERCENT) {
-            return Some(*residual);
-        }
-    }
-    None
-}
-
-/// Smallest and largest residual kept.
-pub(crate) fn range(sample: &Sample) -> Option<(i64, i64)> {
-    let low = sample.items().map(|item| item.residual).min()?;
-    Some((low, sample.items().map(|item| item.residual).max()?))
+        cumulated * 100 >= total * (100 - TAIL_PERCENT)
+    });
+    end.map(|(residual, _)| *residual)
 }
 
 /// |residual| at a share of the outcomes (nearest rank).
@@ -91,8 +79,8 @@ mod tests {
     #[test]
     fn ends_are_the_conformal_ranks() {
         // n = 99: rank ⌈.95 · 100⌉ = 95 from either side.
-        assert_eq!(conformal(&sample(1..=99), 1000), Some((5, 95)));
-        assert_eq!(conformal(&sample(1..=49), 1000), None, "too few outcomes for an interval of its own");
+        assert_eq!(conformal(&sample(1..=99).weighed(1000)), Some((5, 95)));
+        assert_eq!(conformal(&sample(1..=49).weighed(1000)), None, "too few outcomes for an interval of its own");
     }
 
     #[test]

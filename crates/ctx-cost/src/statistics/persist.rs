@@ -70,7 +70,8 @@ impl Statistics {
         let document: Document = serde_json::from_str(text).map_err(broken)?;
         let cells = document.keys.into_iter().map(|record| {
             let sample = Sample::restored(record.outcomes, record.overflowed);
-            (record.key, Cell { sample, published: record.published })
+            let cell = Cell::new(&record.key, sample, record.published);
+            (record.key, cell)
         });
         Ok(Statistics::restored(cells.collect(), document.as_of))
     }

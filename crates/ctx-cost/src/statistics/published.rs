@@ -1,9 +1,9 @@
 //! What planning sees of a key: frozen between publications, so that plans stay comparable and cached plans stay valid
 //! while nothing of weight has changed.
 
-use super::interval::{conformal, range};
+use super::interval::conformal;
 use super::key::Scale;
-use super::sample::Sample;
+use super::sample::Weighed;
 use serde::{Deserialize, Serialize};
 
 /// Weight of a parent's point beside a key's own outcomes: as much as ten of them. A guess, between the five custom plans
@@ -40,21 +40,22 @@ pub struct Published {
 
 impl Published {
     /// What the sample says now, with the point that its key and the coarser ones make together.
-    pub(crate) fn of(sample: &Sample, point: i64, scale: Scale, as_of: u64) -> Published {
+    pub(crate) fn of(sample: &Weighed, point: i64, scale: Scale, as_of: u64) -> Published {
         Published {
             serial: 0,
             as_of,
-            n: sample.distinct(),
-            effective_milli: sample.effective_milli(as_of),
+            n: sample.distinct,
+            effective_milli: sample.effective_milli(),
             point,
-            ends: if scale == Scale::Ratio { conformal(sample, as_of) } else { None },
-            range: range(sample),
+            ends: if scale == Scale::Ratio { conformal(sample) } else { None },
+            range: sample.range(),
         }
     }
 
-    /// `self` while `fresh` is within the tolerances, else `fresh` as the next publication.
+    /// `self` while `fresh` is within the tolerances, else `fresh` as the next publication. A sample that holds fewer outcomes
+    /// than were published (a snapshot [for planning](super::Statistics::for_planning)) has nothing to say.
     pub(crate) fn renewed(self, fresh: Published, scale: Scale) -> Published {
-        if self.tolerates(&fresh, scale) { self } else { Published { serial: self.serial + 1, ..fresh } }
+        if fresh.n < self.n || self.tolerates(&fresh, scale) { self } else { Published { serial: self.serial + 1, ..fresh } }
     }
 
     fn tolerates(&self, fresh: &Published, scale: Scale) -> bool {
@@ -81,9 +82,9 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    pub(crate) fn of(sample: &Sample, as_of: u64) -> Moments {
-        let count = i128::from(sample.effective_milli(as_of));
-        Moments { count, sum: count * i128::from(sample.mean(as_of).unwrap_or(0)) }
+    pub(crate) fn of(sample: &Weighed) -> Moments {
+        let count = i128::from(sample.effective_milli());
+        Moments { count, sum: count * i128::from(sample.mean().unwrap_or(0)) }
     }
 
     /// What a parent knows beyond one child: else the child's own outcomes would vote once per level.

@@ -67,7 +67,8 @@ impl Statistics {
 
 fn row(key: &StatKey, cell: &Cell, as_of: u64) -> StatRow {
     let (sample, scale) = (&cell.sample, key.field.scale());
-    let ends = conformal(sample, as_of).filter(|_| scale == Scale::Ratio);
+    let weighed = sample.weighed(as_of);
+    let ends = conformal(&weighed).filter(|_| scale == Scale::Ratio);
     let q_error = |share| absolute_quantile(sample, share).filter(|_| scale == Scale::Ratio).and_then(|size| shown(i64::try_from(size).ok()?, scale));
     let (coverage, coverage_n) = coverage(sample);
     let published = cell.published.serial > 0;
@@ -80,8 +81,8 @@ fn row(key: &StatKey, cell: &Cell, as_of: u64) -> StatRow {
         size: key.size.map(|size| size.as_str()),
         n: sample.distinct(),
         n_estimated: sample.overflowed(),
-        effective_n: finite(sample.effective_milli(as_of) as f64 / 1e3),
-        bias: sample.mean(as_of).and_then(|mean| shown(mean, scale)),
+        effective_n: finite(weighed.effective_milli() as f64 / 1e3),
+        bias: weighed.mean().and_then(|mean| shown(mean, scale)),
         published_bias: shown(cell.published.point, scale).filter(|_| published),
         mean_absolute_error: mean_absolute_error(sample),
         q_error_p50: q_error(0.5),

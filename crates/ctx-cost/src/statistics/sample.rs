@@ -102,28 +102,43 @@ impl Sample {
         }
     }
 
-    /// Sum of weights of the kept, in millionths.
-    pub(crate) fn weight(&self, as_of: u64) -> u64 {
-        self.items().map(|item| item.weight(as_of)).sum()
-    }
-
-    /// Outcomes after decay, in thousandths: the kept stand for all.
-    pub(crate) fn effective_milli(&self, as_of: u64) -> u64 {
-        if self.kept.is_empty() {
-            return 0;
-        }
-        let scaled = u128::from(self.weight(as_of)) * u128::from(self.distinct()) / self.kept.len() as u128 / 1000;
-        u64::try_from(scaled).unwrap_or(u64::MAX)
-    }
-
-    /// Weighted mean residual; `None` without weight.
-    pub(crate) fn mean(&self, as_of: u64) -> Option<i64> {
-        let total = i128::from(self.weight(as_of));
-        let sum: i128 = self.items().map(|item| i128::from(item.residual) * i128::from(item.weight(as_of))).sum();
-        sum.checked_div(total).map(|mean| mean as i64)
+    /// Residuals with their weights at `as_of`.
+    pub(crate) fn weighed(&self, as_of: u64) -> Weighed {
+        let mut residuals: Vec<(i64, u64)> = self.items().map(|item| (item.residual, item.weight(as_of))).collect();
+        residuals.sort_unstable();
+        let weight = residuals.iter().map(|(_, weight)| weight).sum();
+        Weighed { residuals, weight, distinct: self.distinct() }
     }
 
     pub(crate) fn last_update(&self) -> Option<u64> {
         self.items().map(|item| item.at).max()
+    }
+}
+
+/// A sample at one moment: residuals in ascending order, each with its weight in millionths.
+#[derive(Clone, Debug)]
+pub(crate) struct Weighed {
+    pub(crate) residuals: Vec<(i64, u64)>,
+    /// Sum of the weights.
+    pub(crate) weight: u64,
+    pub(crate) distinct: u32,
+}
+
+impl Weighed {
+    /// Outcomes after decay, in thousandths: the kept stand for all.
+    pub(crate) fn effective_milli(&self) -> u64 {
+        let scaled = (u128::from(self.weight) * u128::from(self.distinct)).checked_div(self.residuals.len() as u128 * 1000);
+        scaled.map_or(0, |milli| u64::try_from(milli).unwrap_or(u64::MAX))
+    }
+
+    /// Weighted mean residual; `None` without weight.
+    pub(crate) fn mean(&self) -> Option<i64> {
+        let sum: i128 = self.residuals.iter().map(|(residual, weight)| i128::from(*residual) * i128::from(*weight)).sum();
+        sum.checked_div(i128::from(self.weight)).map(|mean| mean as i64)
+    }
+
+    /// Smallest and largest residual kept.
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
+        Some((self.residuals.first()?.0, self.residuals.last()?.0))
     }
 }
