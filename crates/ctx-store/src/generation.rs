@@ -24,7 +24,7 @@ pub struct Generation {
     fingerprint: String,
     layout: Layout,
     lists: Mutex<BTreeMap<String, Arc<FileList>>>,
-    _lease: Option<File>,
+    _lease: Option<HeldLease>,
 }
 
 /// What became of an attempt to open a generation.
@@ -41,7 +41,7 @@ impl Generation {
         Arc::new(Generation::with(layout, Manifest::default(), None))
     }
 
-    pub(crate) fn with(layout: Layout, manifest: Manifest, lease: Option<File>) -> Generation {
+    pub(crate) fn with(layout: Layout, manifest: Manifest, lease: Option<HeldLease>) -> Generation {
         let fingerprint = manifest.fingerprint();
         Generation { manifest, fingerprint, layout, lists: Mutex::default(), _lease: lease }
     }
@@ -109,8 +109,19 @@ impl Generation {
     }
 }
 
+/// A shared lock. Unlocked by hand: a child process that is just being started has a copy of the handle, and closing
+/// ours would not end the lock.
+#[derive(Debug)]
+pub(crate) struct HeldLease(File);
+
+impl Drop for HeldLease {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 enum Lease {
-    Taken(File),
+    Taken(HeldLease),
     Unavailable,
     BeingSwept,
 }
@@ -120,7 +131,7 @@ fn take_lease(layout: &Layout, number: u64) -> Lease {
         .or_else(|_| File::open(layout.lease(number)));
     let Ok(file) = opened else { return Lease::Unavailable };
     match file.try_lock_shared() {
-        Ok(()) => Lease::Taken(file),
+        Ok(()) => Lease::Taken(HeldLease(file)),
         Err(TryLockError::WouldBlock) => Lease::BeingSwept,
         Err(TryLockError::Error(_)) => Lease::Unavailable,
     }

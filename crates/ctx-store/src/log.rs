@@ -115,6 +115,14 @@ impl LogWriter {
     }
 }
 
+impl Drop for LogWriter {
+    fn drop(&mut self) {
+        self.group = None;
+        // By hand: a child process that is just being started has a copy of the handle.
+        let _ = self.file.unlock();
+    }
+}
+
 /// A thread that syncs at most once per [`GROUP_COMMIT`], ended and joined when dropped.
 #[derive(Debug)]
 struct GroupCommit {

@@ -172,6 +172,7 @@ fn damage_is_named_and_a_rebuild_gets_past_it() {
     }
     fs::write(layout.manifest(1), b"garbage").unwrap();
     assert!(Store::open(store.root()).writer(Duration::ZERO).is_err());
+    store.forget();
     let mut rebuilding = Store::open(store.root()).writer_rebuilding(Duration::ZERO).unwrap();
     rebuilding.publish(vec![Change::Update(update("docs", vec![seal(&rebuilding, "docs", 3)], &["a"]))]).unwrap();
     let generation = Store::open(store.root()).current().unwrap();
