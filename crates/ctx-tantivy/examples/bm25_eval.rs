@@ -31,8 +31,10 @@ struct Document {
 }
 
 fn main() -> Result<(), Error> {
-    println!("{:<22} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9}", "collection", "docs", "queries", "nDCG@10", "p50 µs",
-        "p99 µs", "ours ms", "same ms", "simple ms");
+    println!(
+        "{:<22} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9}",
+        "collection", "docs", "queries", "nDCG@10", "p50 µs", "p99 µs", "ours ms", "same ms", "simple ms"
+    );
     for folder in std::env::args().skip(1) {
         evaluate(Path::new(&folder))?;
     }
@@ -44,9 +46,9 @@ fn evaluate(folder: &Path) -> Result<(), Error> {
     let queries = queries(folder)?;
     let judged = judgments(folder)?;
     let temporary = tempfile::tempdir()?;
-    let ours = index(&documents, &temporary.path().join("ours"))?;
     let same = bare(&documents, &temporary.path().join("same"), body_tokenizer())?;
     let simple = bare(&documents, &temporary.path().join("simple"), simple_tokenizer())?;
+    let ours = index(&documents, &temporary.path().join("ours"))?;
     let searcher = MultiSearcher::new(vec![Arc::new(SegmentReader::open(&temporary.path().join("ours"))?)]);
     let (mut total, mut latencies) = (0.0, Vec::new());
     for (id, text) in queries.iter().filter(|(id, _)| judged.contains_key(*id)) {
@@ -63,9 +65,18 @@ fn evaluate(folder: &Path) -> Result<(), Error> {
     }
     latencies.sort();
     let at = |quantile: f64| latencies[((latencies.len() - 1) as f64 * quantile).round() as usize].as_micros();
-    println!("{:<22} {:>7} {:>7} {:>8.4} {:>8} {:>8} {:>9} {:>9} {:>9}",
-        folder.file_name().unwrap_or_default().to_string_lossy(), documents.len(), latencies.len(),
-        total / latencies.len() as f64, at(0.5), at(0.99), ours.as_millis(), same.as_millis(), simple.as_millis());
+    println!(
+        "{:<22} {:>7} {:>7} {:>8.4} {:>8} {:>8} {:>9} {:>9} {:>9}",
+        folder.file_name().unwrap_or_default().to_string_lossy(),
+        documents.len(),
+        latencies.len(),
+        total / latencies.len() as f64,
+        at(0.5),
+        at(0.99),
+        ours.as_millis(),
+        same.as_millis(),
+        simple.as_millis()
+    );
     Ok(())
 }
 
@@ -152,8 +163,7 @@ fn field(value: &serde_json::Value, names: &[&str]) -> String {
 
 fn corpus(folder: &Path) -> Result<Vec<Document>, Error> {
     let values = lines(folder, "corpus.jsonl")?;
-    let document =
-        |value| Document { id: field(value, &["id", "_id"]), title: field(value, &["title"]), text: field(value, &["text"]) };
+    let document = |value| Document { id: field(value, &["id", "_id"]), title: field(value, &["title"]), text: field(value, &["text"]) };
     Ok(values.iter().map(document).collect())
 }
 

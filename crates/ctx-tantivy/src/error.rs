@@ -11,45 +11,72 @@ use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError};
 pub enum TextIndexError {
     /// The folder, or a file that its metadata names, is not there.
     #[error("{doing} text segment {path}: not found ({reason})", path = .path.display())]
-    Missing { /// What was being done.
-        doing: &'static str, /// The segment's folder.
-        path: PathBuf, /// What is missing.
-        reason: String },
+    Missing {
+        /// What was being done.
+        doing: &'static str,
+        /// The segment's folder.
+        path: PathBuf,
+        /// What is missing.
+        reason: String,
+    },
     /// The content contradicts itself or fails its checksum.
     #[error("{doing} text segment {path}: damaged ({reason})", path = .path.display())]
-    Damaged { /// What was being done.
-        doing: &'static str, /// The segment's folder.
-        path: PathBuf, /// What is wrong with it.
-        reason: String },
+    Damaged {
+        /// What was being done.
+        doing: &'static str,
+        /// The segment's folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Written by another version of the format or of the analysis.
     #[error("opening text segment {path}: it has {found}, this build reads {expected}", path = .path.display())]
-    Incompatible { /// The segment's folder.
-        path: PathBuf, /// What the segment says.
-        found: String, /// What this build needs.
-        expected: String },
+    Incompatible {
+        /// The segment's folder.
+        path: PathBuf,
+        /// What the segment says.
+        found: String,
+        /// What this build needs.
+        expected: String,
+    },
     /// Another writer holds the folder.
     #[error("{doing} text segment {path}: another writer is at work on it", path = .path.display())]
-    Busy { /// What was being done.
-        doing: &'static str, /// The segment's folder.
-        path: PathBuf },
+    Busy {
+        /// What was being done.
+        doing: &'static str,
+        /// The segment's folder.
+        path: PathBuf,
+    },
     /// The operating system refused.
     #[error("{doing} text segment {path}: {reason}", path = .path.display())]
-    Io { /// What was being done.
-        doing: &'static str, /// The segment's folder.
-        path: PathBuf, /// The system's words.
-        reason: String },
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// The segment's folder.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
     /// Passages must arrive in ascending order of their ordinals.
     #[error("adding passage {ordinal} to text segment {path}: passage {last} was added before it", path = .path.display())]
-    OutOfOrder { /// The segment's folder.
-        path: PathBuf, /// The ordinal that came too late.
-        ordinal: u32, /// The largest one so far.
-        last: u32 },
+    OutOfOrder {
+        /// The segment's folder.
+        path: PathBuf,
+        /// The ordinal that came too late.
+        ordinal: u32,
+        /// The largest one so far.
+        last: u32,
+    },
     /// The search library failed in a way it does not document; contained here.
     #[error("{doing} text segment {path}: the search library failed ({reason})", path = .path.display())]
-    Library { /// What was being done.
-        doing: &'static str, /// The segment's folder.
-        path: PathBuf, /// Its words.
-        reason: String },
+    Library {
+        /// What was being done.
+        doing: &'static str,
+        /// The segment's folder.
+        path: PathBuf,
+        /// Its words.
+        reason: String,
+    },
 }
 
 impl TextIndexError {
@@ -68,11 +95,7 @@ impl TextIndexError {
 }
 
 /// Runs `work` on the segment at `path`; errors and panics of the library come back as values.
-pub(crate) fn contained<T>(
-    doing: &'static str,
-    path: &Path,
-    work: impl FnOnce() -> tantivy::Result<T>,
-) -> Result<T, TextIndexError> {
+pub(crate) fn contained<T>(doing: &'static str, path: &Path, work: impl FnOnce() -> tantivy::Result<T>) -> Result<T, TextIndexError> {
     // Unwind safety: on a panic the objects involved are dropped by the caller with the error, never used again.
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
         Ok(result) => result.map_err(|error| translate(doing, path, &error)),

@@ -128,13 +128,10 @@ pub fn detect(text: &str) -> Language {
 /// The most likely of `allowed` (all known languages when empty), if the evidence is strong.
 pub(crate) fn detect_among(text: &str, allowed: &[Language]) -> Option<Language> {
     let sample = prefix_at_boundary(text, DETECTION_BYTES_MAX);
-    if sample.chars().filter(|character| character.is_alphabetic()).take(DETECTION_LETTERS_MIN).count()
-        < DETECTION_LETTERS_MIN
-    {
+    if sample.chars().filter(|character| character.is_alphabetic()).take(DETECTION_LETTERS_MIN).count() < DETECTION_LETTERS_MIN {
         return None;
     }
-    let list: Vec<whatlang::Lang> =
-        ROWS.iter().filter(|row| allowed.is_empty() || allowed.contains(&row.0)).map(|row| row.3).collect();
+    let list: Vec<whatlang::Lang> = ROWS.iter().filter(|row| allowed.is_empty() || allowed.contains(&row.0)).map(|row| row.3).collect();
     let detector = if allowed.is_empty() { whatlang::Detector::new() } else { whatlang::Detector::with_allowlist(list) };
     let info = detector.detect(sample)?;
     if info.is_reliable() {

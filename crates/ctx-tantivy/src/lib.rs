@@ -44,9 +44,7 @@ pub use analyze::{ANALYSIS_VERSION, Analyzer};
 pub use error::TextIndexError;
 pub use language::Language;
 pub use reader::SegmentReader;
-pub use search::{
-    Deleted, Found, MultiSearcher, PREFIX_TERMS_MAX, QUERY_IDENTIFIERS_MAX, QuerySummary, WordSummary,
-};
+pub use search::{Deleted, Found, MultiSearcher, PREFIX_TERMS_MAX, QUERY_IDENTIFIERS_MAX, QuerySummary, WordSummary};
 pub use tokenizer::body_tokenizer;
 pub use top_k::TextHit;
 pub use writer::{SealedSegment, SegmentWriter, WriterOptions};

@@ -94,11 +94,8 @@ fn words_in(normal: &str, languages: &[Language]) -> Vec<QueryWord> {
     for language in languages {
         let mut terms = Terms::of_query(normal, *language);
         while let Some(position) = terms.next(&mut analyzer, &mut term) {
-            let word = by_slot.entry(position.slot).or_insert_with(|| QueryWord {
-                forms: Vec::new(),
-                occurrences: 1,
-                is_prefix: position.prefix,
-            });
+            let word =
+                by_slot.entry(position.slot).or_insert_with(|| QueryWord { forms: Vec::new(), occurrences: 1, is_prefix: position.prefix });
             if let Err(at) = word.forms.binary_search(&term) {
                 word.forms.insert(at, term.clone());
             }

@@ -118,11 +118,7 @@ impl SegmentReader {
         self.for_each_of(self.part.as_ref().map(|part| &part.identifiers), each)
     }
 
-    fn for_each_of(
-        &self,
-        index: Option<&Arc<InvertedIndexReader>>,
-        mut each: impl FnMut(&str, u32),
-    ) -> Result<(), TextIndexError> {
+    fn for_each_of(&self, index: Option<&Arc<InvertedIndexReader>>, mut each: impl FnMut(&str, u32)) -> Result<(), TextIndexError> {
         let Some(index) = index else {
             return Ok(());
         };

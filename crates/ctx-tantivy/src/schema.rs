@@ -38,10 +38,7 @@ pub(crate) const ORDINAL: &str = "ordinal";
 pub(crate) fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let words = TextFieldIndexing::default().set_tokenizer(WORDS).set_index_option(IndexRecordOption::WithFreqs);
-    let names = TextFieldIndexing::default()
-        .set_tokenizer(IDENTIFIERS)
-        .set_index_option(IndexRecordOption::Basic)
-        .set_fieldnorms(false);
+    let names = TextFieldIndexing::default().set_tokenizer(IDENTIFIERS).set_index_option(IndexRecordOption::Basic).set_fieldnorms(false);
     let fields = Fields {
         body: builder.add_text_field("body", TextOptions::default().set_indexing_options(words)),
         identifiers: builder.add_text_field("identifiers", TextOptions::default().set_indexing_options(names)),
@@ -84,9 +81,7 @@ impl Note {
     pub(crate) fn read(folder: &Path) -> Result<Note, TextIndexError> {
         let (doing, path) = ("opening", folder.to_owned());
         let bytes = fs::read(folder.join(NOTE_FILE)).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                TextIndexError::Missing { doing, path: path.clone(), reason: NOTE_FILE.to_owned() }
-            }
+            std::io::ErrorKind::NotFound => TextIndexError::Missing { doing, path: path.clone(), reason: NOTE_FILE.to_owned() },
             _ => TextIndexError::Io { doing, path: path.clone(), reason: error.to_string() },
         })?;
         let note: Note = serde_json::from_slice(&bytes).map_err(|error| TextIndexError::Damaged {

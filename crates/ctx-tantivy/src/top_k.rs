@@ -107,7 +107,7 @@ mod tests {
             let mut top = TopK::new(limit);
             hits.iter().for_each(|hit| top.offer(*hit));
             let mut sorted = hits;
-            sorted.sort_by(|one, two| Ranked(*two).cmp(&Ranked(*one)));
+            sorted.sort_by_key(|hit| Reverse(Ranked(*hit)));
             sorted.truncate(limit);
             proptest::prop_assert_eq!(top.into_sorted(), sorted);
         }

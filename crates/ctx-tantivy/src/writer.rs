@@ -78,8 +78,7 @@ impl SegmentWriter {
     /// As [`SegmentWriter::create`].
     pub fn create_with(path: &Path, options: WriterOptions) -> Result<SegmentWriter, TextIndexError> {
         let doing = "creating";
-        fs::create_dir_all(path)
-            .map_err(|error| TextIndexError::Io { doing, path: path.to_owned(), reason: error.to_string() })?;
+        fs::create_dir_all(path).map_err(|error| TextIndexError::Io { doing, path: path.to_owned(), reason: error.to_string() })?;
         let (schema, fields) = schema();
         let (index, writer) = contained(doing, path, || {
             let settings = IndexSettings {

@@ -57,9 +57,8 @@ fn quotes_inches_and_gershayim_are_text() {
 
 #[test]
 fn punctuation_in_ordinary_words_does_not_hide_them() {
-    let (_folder, searcher) = searching(&[
-        "Debian 12.5 minutes in Archive/meetings: can't open it. core.util v3.14 (key=) 50% off @me #tag {x} ~y ^z !w",
-    ]);
+    let (_folder, searcher) =
+        searching(&["Debian 12.5 minutes in Archive/meetings: can't open it. core.util v3.14 (key=) 50% off @me #tag {x} ~y ^z !w"]);
     let hits = ["debian 12.5", "Archive/meetings", "can't open it", "core.util", "v3.14", "key=", "50%", "@me", "#tag", "{x}"];
     for query in hits {
         assert_eq!(search(&searcher, query), [0], "{query}");
@@ -176,6 +175,42 @@ fn scores_equal_the_formula() {
     }
 }
 
+/// Long queries are scored by another loop than short ones; both must add up alike, over segments too.
+#[test]
+fn a_long_query_scores_as_the_sum_of_its_words() {
+    let words: Vec<String> = (0..40).map(|number| format!("w{number}")).collect();
+    let passages: Vec<String> = (1..=40).map(|length| words[..length].join(" ")).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let halves = passages.split_at(25);
+    let segments = [("a", halves.0), ("b", halves.1)]
+        .map(|(name, texts)| seal(&folder.path().join(name), &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    let searcher = MultiSearcher::new(segments.to_vec());
+    let hits = |query: &str, k: usize| searcher.search(query, k, &|_, _| false).unwrap().hits;
+    let mut sums: BTreeMap<(usize, u32), f64> = BTreeMap::new();
+    for word in &words {
+        for hit in hits(word, 40) {
+            *sums.entry((hit.segment, hit.ordinal)).or_default() += f64::from(hit.score);
+        }
+    }
+    let long = hits(&words.join(" "), 40);
+    assert_eq!(long.len(), 40);
+    for hit in &long {
+        assert!((f64::from(hit.score) - sums[&(hit.segment, hit.ordinal)]).abs() < 5e-3, "{hit:?}");
+    }
+    assert_eq!(hits(&words.join(" "), 7), long[..7]);
+    for k in [1, 3, 40] {
+        let short = words[5..20].join(" ");
+        assert_eq!(hits(&short, k), hits(&short, 40)[..k.min(hits(&short, 40).len())]);
+    }
+}
+
+#[test]
+fn readers_and_searchers_are_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<SegmentReader>();
+    shared::<MultiSearcher>();
+}
+
 #[test]
 fn an_empty_segment_is_searched_like_any_other() {
     let (_folder, searcher) = searching(&[]);
@@ -210,22 +245,27 @@ fn dictionaries_are_sorted_and_counted() {
 /// Spills beyond the memory budget are merged into one part whose document order follows the ordinals.
 #[test]
 fn a_spilled_segment_ranks_like_one_that_fits() {
-    let passages: Vec<String> = (0..60_000).map(|at| format!("w{at} x{} y{} common tail{}", at * 7, at * 11, at % 3)).collect();
+    let rare = |at: usize| (0..8).map(|part| format!("{:0>100} ", at * 8 + part)).collect::<String>();
     let folder = tempfile::tempdir().unwrap();
-    let mut readers = Vec::new();
-    for (name, memory_bytes) in [("small", 15_000_000), ("large", 200_000_000)] {
+    let seal = |name: &str, memory_bytes: usize| {
         let path = folder.path().join(name);
         let mut writer = SegmentWriter::create_with(&path, WriterOptions { memory_bytes }).unwrap();
-        for (ordinal, text) in passages.iter().enumerate() {
-            writer.add(ordinal as u32, "", text, "en").unwrap();
+        for ordinal in 0..30_000 {
+            writer.add(ordinal as u32, "", &format!("common tail{} {}", ordinal % 3, rare(ordinal)), "en").unwrap();
         }
+        let spills = std::fs::read_dir(&path).unwrap().filter(|entry| is_postings(&entry.as_ref().unwrap().path())).count();
         writer.seal().unwrap();
-        readers.push(Arc::new(SegmentReader::open(&path).unwrap()));
-    }
-    let hits = |at: usize| MultiSearcher::new(vec![readers[at].clone()]).search("common tail1", 50, &|_, _| false).unwrap().hits;
-    assert_eq!(hits(0), hits(1));
-    assert_eq!(hits(0)[0].ordinal, 1);
-    readers[0].verify().unwrap();
+        (spills, Arc::new(SegmentReader::open(&path).unwrap()))
+    };
+    let (small, large) = (seal("small", 15_000_000), seal("large", 200_000_000));
+    assert!(small.0 > 0 && large.0 == 0, "spills: {} {}", small.0, large.0);
+    let hits = |reader: &Arc<SegmentReader>| {
+        let searcher = MultiSearcher::new(vec![reader.clone()]);
+        searcher.search("common tail1", 50, &|_, _| false).unwrap().hits
+    };
+    assert_eq!(hits(&small.1), hits(&large.1));
+    assert_eq!(hits(&small.1)[0].ordinal, 1);
+    small.1.verify().unwrap();
 }
 
 #[test]
@@ -249,13 +289,16 @@ fn failures_are_values() {
     let reader = SegmentReader::open(&path).unwrap();
     reader.verify().unwrap();
 
-    flip_last_byte_of_largest_file(&path);
+    damage_postings(&path);
     let error = SegmentReader::open(&path).and_then(|reader| reader.verify()).err().unwrap();
     assert!(!error.hint().is_empty(), "{error}");
 }
 
-fn flip_last_byte_of_largest_file(path: &Path) {
-    let is_postings = |path: &Path| path.extension().is_some_and(|extension| extension == "idx");
+fn is_postings(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "idx")
+}
+
+fn damage_postings(path: &Path) {
     let file = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).find(|path| is_postings(path)).unwrap();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[0] ^= 0xFF;

@@ -18,8 +18,8 @@ const WORD_BYTES_MAX: usize = 32;
 
 /// Lucene's list of 33 English stop words, sorted.
 const ENGLISH_STOP_WORDS: [&str; 33] = [
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on",
-    "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on", "or", "such",
+    "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
 ];
 
 /// What a word becomes.
@@ -48,12 +48,11 @@ impl Stems {
             return write(form, word);
         }
         let form = form_of(language, word);
-        let kept = if known.len() < WORDS_MAX && word.len() <= WORD_BYTES_MAX {
+        if known.len() < WORDS_MAX && word.len() <= WORD_BYTES_MAX {
             write(known.entry(word.as_str().into()).or_insert(form), word)
         } else {
             write(&form, word)
-        };
-        kept
+        }
     }
 }
 
