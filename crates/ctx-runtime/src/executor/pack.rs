@@ -101,7 +101,7 @@ fn similar(a: &BTreeSet<u64>, b: &BTreeSet<u64>) -> bool {
 /// FNV-1a over runs of five words, lower case; a shorter text is one shingle.
 fn shingles_of(text: &str) -> BTreeSet<u64> {
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
-    words.windows(SHINGLE_WORDS.min(words.len()).max(1)).map(|run| fnv(run)).collect()
+    words.windows(SHINGLE_WORDS.min(words.len()).max(1)).map(fnv).collect()
 }
 
 fn fnv(words: &[String]) -> u64 {

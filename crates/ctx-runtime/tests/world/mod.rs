@@ -13,19 +13,19 @@ use ctx_types::{Goal, ModelEntry, Ppm, Strategy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub struct World {
-    pub config: Config,
-    pub retriever: Arc<FakeRetriever>,
-    pub store: Arc<FakeStore>,
-    pub model: Option<Arc<FakeModel>>,
-    pub verifiers: Vec<Arc<FakeVerifier>>,
-    pub policy: FakePolicy,
-    pub clock: Arc<FixedClock>,
-    pub sink: Arc<RecordingSink>,
-    pub answers_from: Ppm,
+pub(crate) struct World {
+    pub(crate) config: Config,
+    pub(crate) retriever: Arc<FakeRetriever>,
+    pub(crate) store: Arc<FakeStore>,
+    pub(crate) model: Option<Arc<FakeModel>>,
+    pub(crate) verifiers: Vec<Arc<FakeVerifier>>,
+    pub(crate) policy: FakePolicy,
+    pub(crate) clock: Arc<FixedClock>,
+    pub(crate) sink: Arc<RecordingSink>,
+    pub(crate) answers_from: Ppm,
 }
 
-pub const DOCS: &[(&str, &str)] = &[
+pub(crate) const DOCS: &[(&str, &str)] = &[
     ("infeasible.md", "An infeasible plan is reported with the binding constraint and the cheapest relaxation."),
     ("ledger.md", "The ledger reserves the bound of a call before the call is made and settles after it."),
     ("codes.md", "Error E0502 means that a value is borrowed twice."),
@@ -34,7 +34,7 @@ pub const DOCS: &[(&str, &str)] = &[
 ];
 
 impl World {
-    pub fn new() -> World {
+    pub(crate) fn new() -> World {
         World {
             config: Config::default(),
             retriever: Arc::new(FakeRetriever::default().with_source("docs", DOCS)),
@@ -48,19 +48,19 @@ impl World {
         }
     }
 
-    pub fn with_model(mut self, entry: ModelEntry, script: Vec<Reply>) -> World {
+    pub(crate) fn with_model(mut self, entry: ModelEntry, script: Vec<Reply>) -> World {
         self.model = Some(Arc::new(FakeModel::new("m", entry, script)));
         self
     }
 
     /// Every verifier starts with these verdicts.
-    pub fn with_verdicts(mut self, script: &[Result<bool, PluginError>]) -> World {
+    pub(crate) fn with_verdicts(mut self, script: &[Result<bool, PluginError>]) -> World {
         let fake = |entry| Arc::new(FakeVerifier::new(entry, script.to_vec()));
         self.verifiers = catalogs::verifiers().into_iter().map(fake).collect();
         self
     }
 
-    pub async fn runtime(&self) -> Runtime {
+    pub(crate) async fn runtime(&self) -> Runtime {
         let models: BTreeMap<_, Arc<dyn Model>> =
             self.model.iter().map(|m| (m.name().clone(), m.clone() as Arc<dyn Model>)).collect();
         let mut reasoners: BTreeMap<Strategy, Arc<dyn Reasoner>> =
@@ -83,10 +83,10 @@ impl World {
     }
 }
 
-pub fn goal(text: &str, force: &[&str]) -> Goal {
+pub(crate) fn goal(text: &str, force: &[&str]) -> Goal {
     let mut goal = Goal::new(text);
     goal.hints = force.iter().map(|name| Hint::Force((*name).to_owned())).collect();
     goal
 }
 
-pub const QUESTION: &str = "How is an infeasible plan reported?";
+pub(crate) const QUESTION: &str = "How is an infeasible plan reported?";
