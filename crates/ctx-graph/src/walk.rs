@@ -63,17 +63,17 @@ pub fn fires(kind: &EdgeKind, end: NodeEnd, on_error: FailurePolicy, holds: impl
     }
 }
 
-/// Tally of the edges of one kind into a node.
+/// Tally of the edges of one kind into a node; a valid graph has fewer than 65,536.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    fired: usize,
-    unfired: usize,
-    undecided: usize,
-    broken: usize,
+    fired: u16,
+    unfired: u16,
+    undecided: u16,
+    broken: u16,
 }
 
 impl Tally {
-    fn total(&self) -> usize {
+    fn total(&self) -> u16 {
         self.fired + self.unfired + self.undecided
     }
 }
@@ -99,7 +99,7 @@ impl Join {
             Some((_, false)) => tally.unfired += 1,
             None => tally.undecided += 1,
         }
-        tally.broken += usize::from(matches!(source, Some((NodeEnd::Broken, _))));
+        tally.broken += u16::from(matches!(source, Some((NodeEnd::Broken, _))));
     }
 
     /// What the counted edges say.

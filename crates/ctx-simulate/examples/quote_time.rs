@@ -31,12 +31,15 @@ fn main() {
         let lowering = median(|| {
             black_box(lower(black_box(plan)).expect("a complete plan"));
         });
+        let hashing = median(|| {
+            black_box(black_box(&graph).hash().expect("no float"));
+        });
         let quote = median(|| {
             black_box(ctx_simulate::simulate(black_box(plan), &graph, 1).expect("a valid graph"));
         });
         #[allow(clippy::print_stdout, reason = "printing is what this example is for")]
         {
-            println!("{name}: {} nodes, lowered in {lowering:.0} µs, quoted in {quote:.0} µs", graph.nodes.len());
+            println!("{name}: {} nodes, lowered in {lowering:.0} µs, hashed in {hashing:.0} µs, quoted in {quote:.0} µs", graph.nodes.len());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The graph compiled for drawing: indices instead of names, distributions instead of estimates.
 
 use crate::priors::{CPU_LATENCY, OUTPUT_TOKENS, REMOTE_BREAKS, REMOTE_LATENCY, REMOTE_WAIT, STORE_BREAKS, STORE_LATENCY, STORE_WAIT};
-use crate::spread::Spread;
+use crate::spread::{Spread, Tabulated};
 use ctx_graph::{EdgeKind, ExecutionGraph, FailurePolicy, GraphError, Node, NodeOp, Resource, Topology};
 use ctx_types::{Certainty, Micros, ModelName, NanoUsd, Plan, Status, Tokens};
 
@@ -18,7 +18,7 @@ pub(crate) struct Model<'a> {
 /// One node.
 pub(crate) struct Step<'a> {
     pub(crate) kind: Kind,
-    pub(crate) latency: Spread,
+    pub(crate) latency: Tabulated,
     pub(crate) call: Option<Call>,
     /// P(one attempt breaks).
     pub(crate) breaks: f64,
@@ -45,9 +45,9 @@ pub(crate) enum Kind {
 pub(crate) struct Call {
     /// Index in [`Model::models`].
     pub(crate) model: usize,
-    pub(crate) tokens: Spread,
+    pub(crate) tokens: Tabulated,
     /// Nano-dollars; `None`: nobody knows the price.
-    pub(crate) cost: Option<Spread>,
+    pub(crate) cost: Option<Tabulated>,
     /// Most that one call can cost, for the ledger.
     pub(crate) bound: f64,
 }
@@ -79,7 +79,7 @@ fn step<'a>(plan: &Plan, graph: &'a ExecutionGraph, topology: &Topology, models:
     };
     Step {
         kind: kind(graph, topology, node),
-        latency: latency(node),
+        latency: latency(node).tabulated(),
         call: if let Resource::Model(model) = &node.resource { Some(call(plan, node, models.binary_search(&model).unwrap_or(0))) } else { None },
         breaks,
         attempts: node.max_attempts,
@@ -127,7 +127,7 @@ fn call(plan: &Plan, node: &Node, model: usize) -> Call {
     let bound = priced.map_or(0.0, |e| e.high.0 as f64);
     let usd = |n: NanoUsd| n.0.max(0) as f64;
     let cost = priced.map(|e| Spread::interval(usd(e.low), usd(e.value), usd(e.high), e.certainty).at_most(bound.max(0.0)));
-    Call { model, tokens, cost, bound }
+    Call { model, tokens: tokens.tabulated(), cost: cost.map(|c| c.tabulated()), bound }
 }
 
 /// A source's list carries its evidence; the legs of a hybrid and the merge of several sources carry none of their own, so

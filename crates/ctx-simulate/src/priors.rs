@@ -4,6 +4,8 @@ use ctx_types::Micros;
 
 /// Share of a call's variance in log space that all calls of one model in one run have in common. Guess: half.
 pub const SHARED_VARIANCE: f64 = 0.5;
+/// Its square root, and that of the rest: weights of the shared and the own residual.
+pub(crate) const RESIDUAL_WEIGHTS: (f64, f64) = (std::f64::consts::FRAC_1_SQRT_2, std::f64::consts::FRAC_1_SQRT_2);
 
 /// P(one attempt at reading a source breaks). Guess: a segment that a merge removes between planning and reading.
 pub const STORE_BREAKS: f64 = 1e-4;
@@ -35,3 +37,14 @@ pub const PRIOR_FACTOR: f64 = 2.0;
 
 /// P(right | evidence) and P(a wrong answer is caught) without an estimate: even, from .05 to .95.
 pub const UNKNOWN_SHARE: (f64, f64, f64) = (0.5, 0.05, 0.95);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weights_of_the_residuals_keep_their_variance() {
+        let (shared, own) = RESIDUAL_WEIGHTS;
+        assert!((shared * shared - SHARED_VARIANCE).abs() < 1e-12 && (shared * shared + own * own - 1.0).abs() < 1e-12);
+    }
+}

@@ -108,7 +108,7 @@ pub fn simulate(plan: &Plan, graph: &ExecutionGraph, seed: u64) -> Result<Simula
         let odds = outcomes.draw(&mut chance);
         sample.add(&walker.replicate(&odds, &mut chance), odds.right_given());
     }
-    Ok(summary(plan, graph, seed, sample, &walker.counters, &model.models)?)
+    summary(plan, graph, seed, sample, &walker.counters, &model.models)
 }
 
 /// All replicates, column by column.

@@ -2,7 +2,7 @@
 
 use crate::model::{Call, Kind, Model, Step};
 use crate::outcome::Probabilities;
-use crate::priors::{RETRY_DIFFERS, SHARED_VARIANCE};
+use crate::priors::{RESIDUAL_WEIGHTS, RETRY_DIFFERS};
 use crate::spread::Chance;
 use ctx_graph::{fires, Condition, FailurePolicy, Join, NodeEnd, NodeId, Readiness};
 use ctx_types::{Ppm, Status};
@@ -173,7 +173,7 @@ impl<'a> Walker<'a> {
     /// A call's deviation: what all calls of its model share in this replicate, and its own.
     fn residual(&self, call: Option<&Call>, chance: &mut Chance) -> f64 {
         let own = chance.normal();
-        call.map_or(own, |c| libm::sqrt(SHARED_VARIANCE) * self.shared[c.model] + libm::sqrt(1.0 - SHARED_VARIANCE) * own)
+        call.map_or(own, |c| RESIDUAL_WEIGHTS.0 * self.shared[c.model] + RESIDUAL_WEIGHTS.1 * own)
     }
 
     /// Attempts that break before anything is generated are not billed, so only the one that serves is.
