@@ -156,3 +156,14 @@ fn an_empty_segment_and_one_without_embeddings_are_fine() {
     assert_eq!(segment.statistics(&[]).unwrap().tokens_quantile(50), 0);
     assert_eq!(segment.embeddings_in(0..5).unwrap(), Vec::<Vec<f32>>::new());
 }
+
+#[test]
+fn a_folder_with_a_quote_in_its_name_is_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let odd = folder.path().join("it's; DROP TABLE x --");
+    std::fs::create_dir(&odd).unwrap();
+    let path = segment(&odd, 6_000);
+    assert_eq!(SegmentDb::open(&path).unwrap().passages(&[17_999]).unwrap()[0].id, "p17999");
+    assert_eq!(std::fs::read_dir(&odd).unwrap().count(), 1, "no log, no temporary file is left beside the sealed one");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
