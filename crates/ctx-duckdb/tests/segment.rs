@@ -1,5 +1,7 @@
 //! A segment's database from its first row to concurrent readers.
 
+#![allow(clippy::unwrap_used)]
+
 use ctx_duckdb::{check_library, DocumentRow, DuckError, PassageRow, SegmentDb, SegmentTotals, SegmentWriter};
 use std::path::{Path, PathBuf};
 

@@ -30,6 +30,7 @@ pub struct SegmentSize {
 
 /// One change of a publication.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // A publication has a handful of them.
 pub enum Change {
     /// A source is new or differs.
     Update(SourceUpdate),

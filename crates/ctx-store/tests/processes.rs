@@ -2,6 +2,8 @@
 //!
 //! The children are this test binary, started again with one test's name and the store's folder in the environment.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 use ctx_store::{
     absorb, Change, Durability, FileEntry, FileList, LogWriter, Offsets, SegmentSize, SourceUpdate, Store, StoreError, Writer,
 };
