@@ -10,7 +10,7 @@
 use std::env;
 
 /// Prints the link arguments; none on Windows (the loader looks beside the program) or when DuckDB is compiled in.
-pub fn print() {
+pub(crate) fn print() {
     println!("cargo:rerun-if-env-changed=DUCKDB_LIB_DIR");
     println!("cargo:rerun-if-changed=build.rs");
     let origin = match env::var("CARGO_CFG_TARGET_OS").as_deref() {
