@@ -23,6 +23,7 @@ mod learning;
 mod ledger;
 mod parts;
 mod prepare;
+pub mod ranking;
 mod registry;
 mod runtime;
 mod shared;

@@ -4,7 +4,7 @@
 //! degrades, a failing check has the consequence that its edges name, a deadline or a cancellation aborts what runs; the
 //! ledger is settled and a complete trace is recorded however the run ends.
 
-mod lists;
+pub(crate) mod lists;
 mod models;
 mod node;
 mod pack;
