@@ -1,0 +1,367 @@
+//! What can be typed. The one definition behind parsing, help, completions and the manual page.
+
+use crate::numbers;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ctx_types::{Micros, NanoUsd, Ppm, Sensitivity, Tokens};
+use std::path::PathBuf;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  completed (a closed pipe too)   1  failed            2  bad input: flags, goal, files, configuration
+  3  infeasible                      4  abstained: insufficient evidence
+  5  verification failed             6  a budget ran out  7  a provider failed     8  paused
+  9  refused or blocked              10 store unavailable 130 Ctrl-C               143 SIGTERM
+
+Answers and tables go to stdout, everything else to stderr. Logs: RUST_LOG=info ctxrt …";
+
+/// Ask files a question: plan it, price it, run it, explain it.
+#[derive(Debug, Parser)]
+#[command(name = "ctxrt", version, about, after_help = EXIT_CODES, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Global {
+    /// Write exactly one JSON document to stdout, on failure too ({"error": …}).
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Configuration file [default: ./ctxrt.yaml, else ctxrt/config.yaml in the XDG configuration folder].
+    #[arg(long, global = true, value_name = "FILE", env = "CTXRT_CONFIG", hide_env_values = true)]
+    pub(crate) config: Option<PathBuf>,
+    /// Folder of the store [default: one per working directory in the XDG data folder].
+    #[arg(long, global = true, value_name = "DIR", env = "CTXRT_STORE", hide_env_values = true)]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// Which sources.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SourceArgs {
+    /// A source: [name[:label]=]path, or the name of a configured one. Repeat for several.
+    #[arg(long = "source", short = 's', value_name = "SOURCE")]
+    pub(crate) source: Vec<String>,
+    /// A file with one source per line; blank lines and lines that begin with # are skipped.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sources_from: Option<PathBuf>,
+}
+
+/// The goal with everything that bounds it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct GoalArgs {
+    /// What you want to know, in your words.
+    #[arg(value_name = "GOAL", required_unless_present = "goal")]
+    pub(crate) words: Option<String>,
+    /// The same, as a flag.
+    #[arg(long, value_name = "GOAL", conflicts_with = "words", allow_hyphen_values = true)]
+    pub(crate) goal: Option<String>,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+    /// Neither index nor refresh sources first.
+    #[arg(long)]
+    pub(crate) no_index: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) wishes: WishArgs,
+}
+
+/// Hard limits. They tighten the configured budgets and never loosen them.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Limits (they tighten the configured budgets)")]
+pub(crate) struct LimitArgs {
+    /// Most dollars the run may spend.
+    #[arg(long, value_name = "USD", value_parser = numbers::dollars)]
+    pub(crate) max_cost_usd: Option<NanoUsd>,
+    /// Longest acceptable time.
+    #[arg(long, value_name = "SECONDS", value_parser = numbers::seconds)]
+    pub(crate) max_latency_seconds: Option<Micros>,
+    /// Most tokens over all calls.
+    #[arg(long, value_name = "N", value_parser = numbers::tokens)]
+    pub(crate) max_tokens: Option<Tokens>,
+    /// Most model calls.
+    #[arg(long, value_name = "N", value_parser = numbers::count)]
+    pub(crate) max_calls: Option<u32>,
+    /// Most context tokens of one call.
+    #[arg(long, value_name = "N", value_parser = numbers::tokens)]
+    pub(crate) max_context_tokens: Option<Tokens>,
+    /// Most output tokens of one call.
+    #[arg(long, value_name = "N", value_parser = numbers::tokens)]
+    pub(crate) max_output_tokens: Option<Tokens>,
+    /// Most passages in the context.
+    #[arg(long, value_name = "N", value_parser = numbers::count)]
+    pub(crate) final_k: Option<u32>,
+    /// Least expected accuracy, 0 to 1.
+    #[arg(long, value_name = "SHARE", value_parser = numbers::share)]
+    pub(crate) min_accuracy: Option<Ppm>,
+    /// Every claim must cite a passage.
+    #[arg(long)]
+    pub(crate) require_citations: bool,
+    /// A check must run.
+    #[arg(long, conflicts_with = "no_verification")]
+    pub(crate) require_verification: bool,
+    /// No check, although the configuration asks for one; EXPLAIN says so.
+    #[arg(long)]
+    pub(crate) no_verification: bool,
+    /// How sensitive the goal is.
+    #[arg(long, value_name = "LABEL", value_parser = label)]
+    pub(crate) sensitivity: Option<Sensitivity>,
+    /// Whether a plan whose latency nobody has measured may run under --max-latency-seconds.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) uncertain_latency: Option<Uncertain>,
+}
+
+/// What is preferred among feasible plans.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Preferences")]
+pub(crate) struct WishArgs {
+    /// A weight of the score: acc, cost, lat, risk, hall, loss, cache or vrf. Repeat for several.
+    #[arg(long = "weight", value_name = "NAME=NUMBER", value_parser = numbers::weight)]
+    pub(crate) weights: Vec<(String, i64)>,
+    /// What is maximised.
+    #[arg(long, value_name = "WHAT", default_value = "weighted")]
+    pub(crate) objective: Aim,
+    /// Use this operator where its stage has it: bm25, dense, extractive, citations, … Repeat for several.
+    #[arg(long, value_name = "OPERATOR")]
+    pub(crate) force: Vec<String>,
+    /// Never use this operator.
+    #[arg(long, value_name = "OPERATOR")]
+    pub(crate) forbid: Vec<String>,
+    /// Use this model tier only.
+    #[arg(long, value_name = "TIER")]
+    pub(crate) model: Option<String>,
+    /// Seed of everything random [default: derived from the plan].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Tenant that asks.
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) tenant: String,
+    /// A role of who asks. Repeat for several.
+    #[arg(long = "role", value_name = "NAME")]
+    pub(crate) roles: Vec<String>,
+}
+
+/// `--uncertain-latency`
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Uncertain {
+    /// It may; the deadline holds anyway.
+    Allow,
+    /// It may not.
+    Refuse,
+}
+
+/// `--objective`
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Aim {
+    /// The weighted score.
+    Weighted,
+    /// Accuracy first.
+    MaxAccuracy,
+    /// Cost first.
+    MinCost,
+    /// Latency first.
+    MinLatency,
+}
+
+/// `--format` of explain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A tree, as PostgreSQL prints it.
+    Text,
+    /// The versioned JSON form.
+    Json,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Plan, execute, verify: an answer with citations.
+    Run(GoalArgs),
+    /// Show the plan, why it won and why the others lost.
+    Explain(ExplainArgs),
+    /// A quote: cost, time and tokens as intervals. Nothing is executed.
+    Simulate(GoalArgs),
+    /// Index what is missing or changed.
+    Index(IndexArgs),
+    /// Raw retrieval: the passages one access path finds.
+    Search(SearchArgs),
+    /// Which sources there are and what is known about them.
+    Sources(SourceArgs),
+    /// Collect statistics of the sources anew: sizes, vocabulary, latencies, embeddings.
+    Analyze(SourceArgs),
+    /// What past runs taught: errors of the estimates, with their intervals.
+    Stats,
+    /// The plan cache.
+    #[command(subcommand)]
+    Cache(CacheCommand),
+    /// Records of runs.
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// Compare access paths and the planner's choice on a labelled collection.
+    Eval(EvalArgs),
+    /// What is configured, what can be reached, and how to add a model.
+    Doctor(SourceArgs),
+    /// Shell completions.
+    Completions {
+        /// For which shell.
+        shell: clap_complete::Shell,
+    },
+    /// The manual page (roff).
+    Man,
+}
+
+/// `ctxrt explain`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) goal: GoalArgs,
+    /// Run the goal and show actuals beside estimates.
+    #[arg(long)]
+    pub(crate) analyze: bool,
+    /// Add every rejected alternative, the best plans, the Pareto set and each number's origin.
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Leave the estimates out.
+    #[arg(long)]
+    pub(crate) no_costs: bool,
+    /// Leave times of nodes out.
+    #[arg(long)]
+    pub(crate) no_timing: bool,
+    /// Add bytes read and cache hits (with --analyze).
+    #[arg(long)]
+    pub(crate) buffers: bool,
+    /// Add settings that differ from their default.
+    #[arg(long)]
+    pub(crate) settings: bool,
+    /// Leave the summary out (plan cache, planning time).
+    #[arg(long)]
+    pub(crate) no_summary: bool,
+    /// Replace words of the goal by hashes.
+    #[arg(long)]
+    pub(crate) redact: bool,
+    /// Output format; --json means json.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// `ctxrt index`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct IndexArgs {
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+    /// Merge segments now: text that was removed leaves the disk.
+    #[arg(long)]
+    pub(crate) purge: bool,
+}
+
+/// `ctxrt search`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// What to look for; never a query language.
+    #[arg(value_name = "WORDS")]
+    pub(crate) query: String,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+    /// Access path.
+    #[arg(long, value_name = "PATH", default_value = "bm25")]
+    pub(crate) path: Leg,
+    /// Passages per source.
+    #[arg(long, short, value_name = "N", default_value = "10", value_parser = numbers::count)]
+    pub(crate) k: u32,
+    /// Neither index nor refresh sources first.
+    #[arg(long)]
+    pub(crate) no_index: bool,
+}
+
+/// Access paths that read one list. Hybrids are two of them and a fusion: `explain` and `run` show those.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Leg {
+    /// Exact identifiers.
+    Identifier,
+    /// Words.
+    Bm25,
+    /// Vectors.
+    Dense,
+    /// Everything, in order.
+    Whole,
+}
+
+/// `ctxrt cache`
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// Cached plans, most recently used first.
+    List,
+    /// Forget all cached plans.
+    Clear,
+}
+
+/// `ctxrt trace`
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Runs, newest first.
+    List {
+        /// Most runs listed.
+        #[arg(long, short = 'n', value_name = "N", default_value = "20")]
+        limit: usize,
+    },
+    /// One run, step by step.
+    Show {
+        /// Id or its beginning [default: the newest run].
+        #[arg(value_name = "ID", conflicts_with = "all")]
+        id: Option<String>,
+        /// Every run.
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+/// `ctxrt eval`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// Folder with corpus, queries and qrels.
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Judgements to use: a name such as test, or train/test by hash of the query id.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) split: Option<String>,
+    /// Write a TREC run file per access path into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run_out: Option<PathBuf>,
+    /// Ask the first N queries only.
+    #[arg(long, value_name = "N")]
+    pub(crate) queries: Option<usize>,
+}
+
+fn label(text: &str) -> Result<Sensitivity, String> {
+    crate::sources::label(text).ok_or_else(|| format!("labels are {}", crate::sources::LABELS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn json_stands_before_and_after_the_command() {
+        for line in [["ctxrt", "--json", "stats"], ["ctxrt", "stats", "--json"]] {
+            assert!(Cli::try_parse_from(line).expect("accepted").global.json, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_goal_is_words_or_a_flag_and_not_both() {
+        let parse = |line: &[&str]| Cli::try_parse_from(line.iter().copied());
+        assert!(parse(&["ctxrt", "run", "why?"]).is_ok());
+        assert!(parse(&["ctxrt", "run", "--goal", "-- why?"]).is_ok());
+        assert!(parse(&["ctxrt", "run"]).is_err());
+        assert!(parse(&["ctxrt", "run", "why?", "--goal", "why?"]).is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! `ctxrt index` and `ctxrt analyze`: bring sources up to date, say what was left out and why.
+
+use crate::args::{Global, IndexArgs, SourceArgs};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::Out;
+use crate::progress::{Progress, summary};
+use crate::session::{Session, until, warn};
+use ctx_contracts::{IndexEvent, IndexReport};
+use ctx_types::SourceName;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(crate) async fn index(global: &Global, args: &IndexArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
+    let session = Session::open(global, &args.sources, out).await?;
+    let sources = named(&session)?;
+    let progress = Progress::new(out);
+    let show = |event: IndexEvent| progress.event(event);
+    let reports = until(interrupt, session.runtime.parts().store.index(&sources, args.purge, &show)).await??;
+    drop(progress);
+    print(&reports, out)?;
+    Ok(0)
+}
+
+pub(crate) async fn analyze(global: &Global, args: &SourceArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
+    let session = Session::open(global, args, out).await?;
+    let sources = named(&session)?;
+    let progress = Progress::new(out);
+    let show = |event: IndexEvent| progress.event(event);
+    let reports = until(interrupt, session.runtime.parts().store.index(&sources, false, &show)).await??;
+    let engine = Arc::clone(&session.engine);
+    let timed = tokio::task::spawn_blocking(move || engine.analyze(&sources, &|_| {})).await;
+    timed.map_err(|e| Failure::internal(format!("timing the access paths: {e}")))?.map_err(|e| e.into_plugin("analyzing sources"))?;
+    drop(progress);
+    session.close(out).await;
+    warn(&reports, out);
+    super::sources::print(&session, out).await?;
+    Ok(0)
+}
+
+fn named(session: &Session) -> Result<Vec<SourceName>, Failure> {
+    let sources = session.sources();
+    if sources.is_empty() {
+        return Err(Failure::input("no source is configured").with_hint("name one: --source docs=./docs"));
+    }
+    Ok(sources)
+}
+
+fn print(reports: &[IndexReport], out: &Out) -> Result<(), Failure> {
+    warn(reports, out);
+    if out.json() {
+        return out.document(&json!({ "schema_version": 1, "sources": reports }));
+    }
+    let mut text = String::new();
+    for report in reports {
+        text.push_str(&summary(report));
+        text.push_str(&format!("; generation {}{}\n", report.generation, if report.merged { ", merged" } else { "" }));
+        let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+        for skipped in &report.skipped {
+            *reasons.entry(skipped.reason.as_str()).or_default() += 1;
+        }
+        let listed: u64 = reasons.values().sum();
+        for (reason, n) in reasons {
+            text.push_str(&format!("  skipped {n}: {reason}\n"));
+        }
+        if report.skipped_total > listed {
+            text.push_str(&format!("  skipped {} more\n", report.skipped_total - listed));
+        }
+    }
+    out.text(&text)
+}

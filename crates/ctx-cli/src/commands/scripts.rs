@@ -1,0 +1,30 @@
+//! `ctxrt completions` and `ctxrt man`: made from the definition that parses.
+
+use crate::args::Cli;
+use crate::failure::Failure;
+use crate::output::raw;
+use clap::CommandFactory;
+
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
+    let mut bytes = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "ctxrt", &mut bytes);
+    raw(&String::from_utf8_lossy(&bytes))?;
+    Ok(0)
+}
+
+/// The page of the program, then one section per command.
+pub(crate) fn manual() -> Result<u8, Failure> {
+    let failed = |e: std::io::Error| Failure::internal(format!("writing the manual page: {e}"));
+    let mut command = Cli::command();
+    command.build();
+    let mut bytes = Vec::new();
+    clap_mangen::Man::new(command.clone()).render(&mut bytes).map_err(failed)?;
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        let page = clap_mangen::Man::new(sub.clone().name(format!("ctxrt {}", sub.get_name())));
+        page.render_synopsis_section(&mut bytes).map_err(failed)?;
+        page.render_description_section(&mut bytes).map_err(failed)?;
+        page.render_options_section(&mut bytes).map_err(failed)?;
+    }
+    raw(&String::from_utf8_lossy(&bytes))?;
+    Ok(0)
+}

@@ -1,0 +1,120 @@
+//! `ctxrt trace`: records of runs.
+
+use crate::args::{Global, SourceArgs, TraceCommand};
+use crate::failure::Failure;
+use crate::output::{Out, status_name, width};
+use crate::session::Session;
+use crate::table::table;
+use ctx_types::Trace;
+use ctx_types::trace::{NodeStatus, NodeTrace};
+use serde_json::{Value, json};
+
+/// Most traces read from the store.
+const TRACES_MAX: usize = 100_000;
+
+pub(crate) async fn trace(global: &Global, command: &TraceCommand, out: &Out) -> Result<u8, Failure> {
+    let session = Session::open(global, &SourceArgs::default(), out).await?;
+    let store = &session.runtime.parts().store;
+    match command {
+        TraceCommand::List { limit } => list(&store.traces(*limit).await?, out)?,
+        TraceCommand::Show { id, all: true } if id.is_none() => show_all(&store.traces(TRACES_MAX).await?, out)?,
+        TraceCommand::Show { id: None, .. } => match store.traces(1).await?.first() {
+            Some(trace) => show(trace, out)?,
+            None => return Err(Failure::input("no run was recorded in this store").with_hint("run something first, or name the store with --store")),
+        },
+        TraceCommand::Show { id: Some(id), .. } => {
+            let traces = store.traces(TRACES_MAX).await?;
+            show(one(&traces, id)?, out)?;
+        }
+    }
+    Ok(0)
+}
+
+/// The trace with this id or this beginning of one.
+fn one<'a>(traces: &'a [Trace], id: &str) -> Result<&'a Trace, Failure> {
+    let begins = |trace: &&Trace| trace.id.starts_with(id) || trace.id.strip_prefix("run_").is_some_and(|rest| rest.starts_with(id));
+    let found: Vec<&Trace> = traces.iter().filter(begins).collect();
+    match found.as_slice() {
+        [trace] => Ok(trace),
+        [] => Err(Failure::input(format!("no trace begins with {id:?}")).with_hint("`ctxrt trace list` shows those there are")),
+        several => several.iter().copied().find(|trace| trace.id == id).ok_or_else(|| {
+            Failure::input(format!("{} traces begin with {id:?}", several.len())).with_hint("write more of the id")
+        }),
+    }
+}
+
+fn list(traces: &[Trace], out: &Out) -> Result<(), Failure> {
+    if out.json() {
+        let rows: Vec<Value> = traces
+            .iter()
+            .map(|trace| {
+                json!({
+                    "id": trace.id, "started_at": trace.started_at, "status": trace.outcome.status, "plan": trace.plan, "goal": trace.goal,
+                    "cost_nano_usd": trace.outcome.spend.cost, "elapsed_us": trace.outcome.spend.elapsed, "plan_cache": trace.plan_cache,
+                })
+            })
+            .collect();
+        return out.document(&json!({ "schema_version": 1, "traces": rows }));
+    }
+    let rows: Vec<Vec<String>> = traces
+        .iter()
+        .map(|trace| {
+            vec![
+                trace.id.chars().take(16).collect(),
+                trace.started_at.clone(),
+                status_name(trace.outcome.status).to_owned(),
+                trace.outcome.spend.cost.to_string(),
+                trace.outcome.spend.elapsed.to_string(),
+                trace.goal.clone(),
+            ]
+        })
+        .collect();
+    out.text(&table(&["trace", "started", "status", "cost", "time", "goal"], &rows, width()))
+}
+
+fn show(trace: &Trace, out: &Out) -> Result<(), Failure> {
+    if out.json() { out.document(trace) } else { out.text(&text(trace)) }
+}
+
+fn show_all(traces: &[Trace], out: &Out) -> Result<(), Failure> {
+    if out.json() {
+        return out.document(&json!({ "schema_version": 1, "traces": traces }));
+    }
+    for trace in traces {
+        out.text(&format!("{}\n", text(trace)))?;
+    }
+    Ok(())
+}
+
+fn text(trace: &Trace) -> String {
+    use ctx_explain::escape::line;
+    let outcome = &trace.outcome;
+    let mut text = format!("Trace: {}\nStarted: {}\nGoal: {}\n", trace.id, trace.started_at, line(&trace.goal));
+    text.push_str(&format!("Status: {}; {}, {}\n", status_name(outcome.status), outcome.spend.cost, outcome.spend.elapsed));
+    text.push_str(&format!("Plan: {}\nPlan Cache: {}\nPlanning: {}\n", trace.plan, line(&trace.plan_cache), trace.planning));
+    for node in &trace.nodes {
+        text.push_str(&node_line(node));
+    }
+    for note in &outcome.notes {
+        text.push_str(&format!("Note: {}\n", line(note)));
+    }
+    if !outcome.answer.is_empty() {
+        text.push_str(&format!("Answer: {}\n", line(&outcome.answer)));
+    }
+    text
+}
+
+fn node_line(node: &NodeTrace) -> String {
+    let status = match node.status {
+        NodeStatus::Done => "",
+        NodeStatus::Degraded => " degraded",
+        NodeStatus::Failed => " failed",
+        NodeStatus::NotRun => " not run",
+        NodeStatus::Cancelled => " cancelled",
+    };
+    let time = if node.status == NodeStatus::NotRun { String::new() } else { format!("  {} to {}", node.start, node.end) };
+    let hits = node.actual.hits.map(|n| format!("  {n} passages")).unwrap_or_default();
+    let tokens = node.actual.tokens.map(|n| format!("  {n} tokens")).unwrap_or_default();
+    let error = node.error.as_ref().map(|error| format!("\n    error: {}", ctx_explain::escape::line(error))).unwrap_or_default();
+    format!("  {}  {}{status}{time}{hits}{tokens}{error}\n", ctx_explain::escape::line(&node.node), ctx_explain::escape::line(&node.operator))
+}

@@ -1,0 +1,137 @@
+//! Why a command failed, with the exit code. What a run itself meets is a status (`ctx_types::Status`), not a failure.
+
+use crate::output::Out;
+use ctx_contracts::PluginError;
+use ctx_runtime::{ConfigError, RegistryError, RuntimeError};
+use serde_json::{Value, json};
+
+/// Exit code of wrong flags, goals, files and configurations.
+pub(crate) const BAD_INPUT: u8 = 2;
+
+/// A failed command.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    kind: &'static str,
+    message: String,
+    hint: Option<String>,
+    problems: Vec<Value>,
+}
+
+impl Failure {
+    fn new(code: u8, kind: &'static str, message: impl Into<String>) -> Failure {
+        Failure { code, kind, message: message.into(), hint: None, problems: Vec::new() }
+    }
+
+    /// Something typed is wrong.
+    pub(crate) fn input(message: impl Into<String>) -> Failure {
+        Failure::new(BAD_INPUT, "bad_input", message)
+    }
+
+    /// Something broke.
+    pub(crate) fn internal(message: impl Into<String>) -> Failure {
+        Failure::new(1, "failed", message)
+    }
+
+    /// The reader of stdout went away: not a failure of anybody.
+    pub(crate) fn closed_pipe() -> Failure {
+        Failure::new(0, "closed_pipe", "")
+    }
+
+    /// Stopped by a signal.
+    pub(crate) fn cancelled(code: u8) -> Failure {
+        Failure::new(code, "cancelled", "stopped by a signal; nothing is half written")
+    }
+
+    /// The same, with what to do.
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        self.code
+    }
+
+    /// Says it: one document on stdout with `--json`, else lines on stderr.
+    pub(crate) fn report(&self, out: &Out) {
+        if self.code == 0 {
+            return;
+        }
+        if out.json() {
+            // If stdout cannot be written there is no better place left.
+            let _ = out.document(&json!({ "error": self.value() }));
+            return;
+        }
+        for line in self.message.lines() {
+            out.note(&format!("error: {line}"));
+        }
+        if let Some(hint) = &self.hint {
+            out.note(&format!("hint: {hint}"));
+        }
+    }
+
+    fn value(&self) -> Value {
+        let mut value = json!({ "kind": self.kind, "message": self.message, "exit_code": self.code });
+        if let Some(hint) = &self.hint {
+            value["hint"] = json!(hint);
+        }
+        if !self.problems.is_empty() {
+            value["problems"] = json!(self.problems);
+        }
+        value
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Failure {
+        let mut failure = Failure::new(BAD_INPUT, "configuration", error.to_string());
+        if let ConfigError::Invalid { problems, .. } = &error {
+            failure.problems = problems.iter().map(problem).collect();
+        }
+        failure
+    }
+}
+
+fn problem(problem: &ctx_runtime::ConfigProblem) -> Value {
+    json!({ "place": problem.place, "key": problem.key, "cause": problem.cause, "hint": problem.hint })
+}
+
+impl From<RegistryError> for Failure {
+    fn from(error: RegistryError) -> Failure {
+        let mut failure = Failure::new(BAD_INPUT, "configuration", error.to_string());
+        if let RegistryError::Unknown(problems) = &error {
+            failure.problems = problems.iter().map(problem).collect();
+        }
+        failure
+    }
+}
+
+impl From<PluginError> for Failure {
+    fn from(error: PluginError) -> Failure {
+        let status = error.status();
+        let mut failure = Failure::new(status.exit_code(), crate::output::status_name(status), format!("{}: {}", error.doing, error.cause));
+        failure.hint = error.hint;
+        failure
+    }
+}
+
+impl From<RuntimeError> for Failure {
+    fn from(error: RuntimeError) -> Failure {
+        let code = error.exit_code();
+        match error {
+            RuntimeError::Config(error) => error.into(),
+            RuntimeError::Registry(error) => error.into(),
+            RuntimeError::Plugin(error) => error.into(),
+            other => {
+                let kind = match code {
+                    BAD_INPUT => "bad_input",
+                    3 => "infeasible",
+                    _ => "failed",
+                };
+                Failure::new(code, kind, other.to_string())
+            }
+        }
+    }
+}

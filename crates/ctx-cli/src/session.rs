@@ -1,0 +1,190 @@
+//! Configuration, sources and store of one invocation, and the runtime over them.
+
+use crate::args::{Global, SourceArgs};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::Out;
+use crate::progress::Progress;
+use crate::sources::{self, Named};
+use ctx_contracts::{IndexEvent, IndexReport, PluginError};
+use ctx_embedded::{Engine, EngineOptions};
+use ctx_runtime::config::{Refresh, SourceConfig};
+use ctx_runtime::{Config, Runtime};
+use ctx_types::passage::Locator;
+use ctx_types::{Sensitivity, SourceName};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Configuration file of the working directory.
+const CONFIG_HERE: &str = "ctxrt.yaml";
+
+/// What one invocation works on.
+pub(crate) struct Session {
+    /// The runtime. It never looks for changes itself: [`Session::freshen`] does, where it is wanted, and shows progress.
+    pub(crate) runtime: Runtime,
+    /// The store behind it.
+    pub(crate) engine: Arc<Engine>,
+    /// Sources of the command line, empty if none was given.
+    pub(crate) named: Vec<SourceName>,
+    /// The file that was read.
+    pub(crate) config_file: Option<PathBuf>,
+    /// The store's folder.
+    pub(crate) store: PathBuf,
+    /// Where sources stand, as typed or configured.
+    roots: BTreeMap<SourceName, PathBuf>,
+}
+
+impl Session {
+    /// Reads the configuration, adds the sources of the command line, opens the store.
+    pub(crate) async fn open(global: &Global, args: &SourceArgs, out: &Out) -> Result<Session, Failure> {
+        let (mut config, config_file) = configuration(global, out)?;
+        let mut typed = args.source.clone();
+        if let Some(list) = &args.sources_from {
+            typed.extend(sources::listed(list)?);
+        }
+        let given = sources::resolve(&typed, &config.sources.keys().cloned().collect())?;
+        let named = given.iter().map(|source| source.name().clone()).collect();
+        for source in given {
+            add(&mut config, source);
+        }
+        let roots = config.sources.iter().map(|(name, source)| (name.clone(), source.path.clone())).collect();
+        for source in config.sources.values_mut() {
+            source.path = std::path::absolute(&source.path).map_err(|e| Failure::input(format!("source {}: {e}", source.path.display())))?;
+        }
+        let store = store_folder(global)?;
+        config.store = Some(store.clone());
+        // The command line looks for changes before every run unless the configuration says otherwise.
+        let options = EngineOptions { refresh: Refresh::Always, ..EngineOptions::default() };
+        let (runtime, engine) = ctx_embedded::open(config, options).await?;
+        Ok(Session { runtime: runtime.without_refresh(), engine, named, config_file, store, roots })
+    }
+
+    /// The sources to work on: those of the command line, else all.
+    pub(crate) fn sources(&self) -> Vec<SourceName> {
+        if self.named.is_empty() { self.runtime.config().sources.keys().cloned().collect() } else { self.named.clone() }
+    }
+
+    /// Indexes what is missing or changed, with progress. A store that another process holds is read as it stands.
+    pub(crate) async fn freshen(&self, out: &Out, interrupt: &Interrupt) -> Result<(), Failure> {
+        let sources = self.sources();
+        if sources.is_empty() {
+            return Ok(());
+        }
+        let progress = Progress::new(out);
+        let show = |event: IndexEvent| progress.event(event);
+        let done = until(interrupt, self.runtime.refresh(&sources, &show)).await?;
+        match done {
+            Ok(reports) => {
+                progress.finish(&reports);
+                warn(&reports, out);
+            }
+            Err(error) => {
+                progress.finish(&[]);
+                out.note(&format!("note: not refreshed, planned on what was indexed before: {error}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes statistics and plan cache. A failure costs what this run taught, not its answer.
+    pub(crate) async fn close(&self, out: &Out) {
+        if let Err(error) = self.runtime.flush().await {
+            out.note(&format!("note: what this run taught is not kept: {error}"));
+        }
+    }
+
+    /// A path that opens from the working directory.
+    pub(crate) fn open_at(&self, locator: &Locator) -> PathBuf {
+        let Some(root) = self.roots.get(&locator.source) else { return PathBuf::from(&locator.path) };
+        let base = if root.is_dir() { root.as_path() } else { root.parent().unwrap_or(Path::new("")) };
+        match base.strip_prefix(".") {
+            Ok(below) => below.join(&locator.path),
+            Err(_) => base.join(&locator.path),
+        }
+    }
+}
+
+/// `path:first-last`.
+pub(crate) fn lines(path: &Path, locator: &Locator) -> String {
+    if locator.line_start == locator.line_end {
+        format!("{}:{}", path.display(), locator.line_start)
+    } else {
+        format!("{}:{}-{}", path.display(), locator.line_start, locator.line_end)
+    }
+}
+
+/// A future, unless a signal comes first. Dropping it stops its work: that is part of every contract.
+pub(crate) async fn until<T>(interrupt: &Interrupt, work: impl Future<Output = Result<T, PluginError>>) -> Result<Result<T, PluginError>, Failure> {
+    let token = interrupt.token();
+    tokio::select! {
+        biased;
+        () = token.cancelled() => Err(Failure::cancelled(interrupt.code())),
+        done = work => Ok(done),
+    }
+}
+
+/// Remarks of indexing, a few of them.
+pub(crate) fn warn(reports: &[IndexReport], out: &Out) {
+    const SHOWN_MAX: usize = 5;
+    for report in reports {
+        for warning in report.warnings.iter().take(SHOWN_MAX) {
+            out.note(&format!("warning: {}: {warning}", report.source));
+        }
+        if report.warnings.len() > SHOWN_MAX {
+            out.note(&format!("warning: {}: {} more; see `ctxrt index --json`", report.source, report.warnings.len() - SHOWN_MAX));
+        }
+    }
+}
+
+fn add(config: &mut Config, source: Named) {
+    if let Named::Path { name, label, path } = source {
+        let mut entry = SourceConfig::at(path);
+        entry.sensitivity = label.unwrap_or(Sensitivity::Internal);
+        config.sources.insert(name, entry);
+    }
+}
+
+/// `--config`, else `./ctxrt.yaml`, else the XDG folder's, else defaults; the environment over it.
+fn configuration(global: &Global, out: &Out) -> Result<(Config, Option<PathBuf>), Failure> {
+    let environment: Vec<(String, String)> =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+    let file = global.config.clone().or_else(|| {
+        let user = xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("ctxrt").join("config.yaml"));
+        [Some(PathBuf::from(CONFIG_HERE)), user].into_iter().flatten().find(|path| path.is_file())
+    });
+    let loaded = match &file {
+        Some(path) => Config::load(path, &environment),
+        None => Config::from_environment(&environment),
+    };
+    let warnings = match &loaded {
+        Ok(loaded) => loaded.warnings.clone(),
+        Err(ctx_runtime::ConfigError::Invalid { warnings, .. }) => warnings.clone(),
+        Err(_) => Vec::new(),
+    };
+    warnings.iter().for_each(|warning| out.note(&format!("warning: {warning}")));
+    Ok((loaded?.config, file))
+}
+
+/// `--store` or `CTXRT_STORE`, else a folder of the working directory's own in the XDG data folder.
+fn store_folder(global: &Global) -> Result<PathBuf, Failure> {
+    if let Some(store) = global.store.as_ref().filter(|store| !store.as_os_str().is_empty()) {
+        return std::path::absolute(store).map_err(|e| Failure::input(format!("store {}: {e}", store.display())));
+    }
+    let data = xdg("XDG_DATA_HOME", ".local/share")
+        .ok_or_else(|| Failure::input("choosing a folder for the store: neither XDG_DATA_HOME nor HOME is set").with_hint("name one with --store or CTXRT_STORE"))?;
+    let here = std::env::current_dir().map_err(|e| Failure::input(format!("reading the working directory: {e}")))?;
+    let here = here.canonicalize().unwrap_or(here);
+    let hash = ctx_types::id::sha256_hex(here.to_string_lossy().as_bytes());
+    let name: String = here.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let safe: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).take(40).collect();
+    Ok(data.join("ctxrt").join("stores").join(format!("{safe}-{}", &hash[..12])))
+}
+
+/// A base folder: the variable if it holds an absolute path, else below the home folder.
+fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let windows = || if cfg!(windows) { absolute("LOCALAPPDATA") } else { None };
+    absolute(variable).or_else(windows).or_else(|| absolute("HOME").map(|home| home.join(below_home)))
+}

@@ -1,0 +1,216 @@
+//! `[name[:label]=]path`: what a source on the command line means. Paths are looked at, never opened.
+
+use crate::failure::Failure;
+use ctx_types::{Sensitivity, SourceName};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Labels, for messages.
+pub(crate) const LABELS: &str = "public, internal, confidential, restricted";
+/// Most lines of a `--sources-from` file.
+const LINES_MAX: usize = 10_000;
+
+/// One source as typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// A source that the configuration describes.
+    Configured(SourceName),
+    /// A folder or file.
+    Path {
+        /// Given or made from the base name.
+        name: SourceName,
+        /// Given label.
+        label: Option<Sensitivity>,
+        /// As typed.
+        path: PathBuf,
+    },
+}
+
+impl Named {
+    /// Its name.
+    pub(crate) fn name(&self) -> &SourceName {
+        match self {
+            Named::Configured(name) | Named::Path { name, .. } => name,
+        }
+    }
+}
+
+/// A label by its name.
+pub(crate) fn label(text: &str) -> Option<Sensitivity> {
+    [Sensitivity::Public, Sensitivity::Internal, Sensitivity::Confidential, Sensitivity::Restricted].into_iter().find(|label| label.to_string() == text)
+}
+
+/// Sources of a list file: a BOM, CRs, blank lines and comments are no part of a path.
+pub(crate) fn listed(path: &Path) -> Result<Vec<String>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|e| Failure::input(format!("reading the list of sources {}: {e}", path.display())))?;
+    let lines: Vec<String> = text
+        .trim_start_matches('\u{feff}')
+        .lines()
+        .map(|line| line.trim().to_owned())
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    if lines.len() > LINES_MAX {
+        return Err(Failure::input(format!("reading the list of sources {}: {} lines; at most {LINES_MAX} are accepted", path.display(), lines.len())));
+    }
+    Ok(lines)
+}
+
+/// All sources, each under a name of its own. `configured` are the names that the configuration knows.
+pub(crate) fn resolve(typed: &[String], configured: &BTreeSet<SourceName>) -> Result<Vec<Named>, Failure> {
+    let mut taken: BTreeSet<SourceName> = BTreeSet::new();
+    let mut given = Vec::new();
+    for text in typed {
+        given.push(parse(text, configured)?);
+    }
+    // Names that were typed are reserved before any is made up.
+    for spec in &given {
+        if let Some(name) = &spec.name
+            && !taken.insert(name.clone())
+        {
+            return Err(Failure::input(format!("two sources are named {name}")).with_hint("give one of them another name: name=path"));
+        }
+    }
+    given.into_iter().map(|spec| named(spec, &mut taken)).collect()
+}
+
+/// A source as typed, before it has a name.
+struct Spec {
+    name: Option<SourceName>,
+    label: Option<Sensitivity>,
+    path: Option<PathBuf>,
+}
+
+fn parse(text: &str, configured: &BTreeSet<SourceName>) -> Result<Spec, Failure> {
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.is_empty() {
+        return Err(Failure::input("a source without a path").with_hint("write --source docs=./docs"));
+    }
+    if let Some(name) = SourceName::new(text).ok().filter(|name| configured.contains(name)) {
+        return Ok(Spec { name: Some(name), label: None, path: None });
+    }
+    let (name, label, path) = match text.split_once('=') {
+        // `./a=b` is a path: a name holds no separator.
+        Some((left, path)) if !left.contains(['/', '\\']) => {
+            let (name, label) = labelled(left)?;
+            (Some(name), label, path)
+        }
+        _ => (None, None, text),
+    };
+    Ok(Spec { name, label, path: Some(existing(path)?) })
+}
+
+fn labelled(left: &str) -> Result<(SourceName, Option<Sensitivity>), Failure> {
+    let (name, label_text) = left.split_once(':').map_or((left, None), |(name, label)| (name, Some(label)));
+    let name = SourceName::new(name).map_err(|e| Failure::input(e.to_string()))?;
+    match label_text.map(|text| label(text).ok_or(text)) {
+        None => Ok((name, None)),
+        Some(Ok(label)) => Ok((name, Some(label))),
+        Some(Err(text)) => Err(Failure::input(format!("source {name}: there is no label {text:?}; labels are {LABELS}"))),
+    }
+}
+
+fn existing(path: &str) -> Result<PathBuf, Failure> {
+    if let Some((scheme, _)) = path.split_once("://") {
+        return Err(Failure::input(format!("source {path:?}: {scheme} addresses are not in this build")).with_hint("save it to a folder and name the folder"));
+    }
+    if path.is_empty() {
+        return Err(Failure::input("a source without a path").with_hint("write --source docs=./docs"));
+    }
+    let found = PathBuf::from(path);
+    match std::fs::metadata(&found) {
+        Ok(_) => Ok(found),
+        Err(error) => Err(Failure::input(format!("source {path:?}: {error}"))),
+    }
+}
+
+fn named(spec: Spec, taken: &mut BTreeSet<SourceName>) -> Result<Named, Failure> {
+    let Spec { name, label, path } = spec;
+    match (name, path) {
+        (Some(name), None) => Ok(Named::Configured(name)),
+        (Some(name), Some(path)) => Ok(Named::Path { name, label, path }),
+        (None, Some(path)) => {
+            let name = free_name(&base_name(&path), taken)?;
+            taken.insert(name.clone());
+            Ok(Named::Path { name, label, path })
+        }
+        (None, None) => Err(Failure::internal("a source has neither name nor path")),
+    }
+}
+
+/// The last component that names something: `.` is the working directory's name.
+fn base_name(path: &Path) -> String {
+    let own = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let full = || path.canonicalize().ok().and_then(|full| full.file_name().map(|name| name.to_string_lossy().into_owned()));
+    let name = own.or_else(full).unwrap_or_else(|| "root".to_owned());
+    let safe: String = name.chars().map(|c| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' }).take(64).collect();
+    match safe.trim_matches('-') {
+        "" | "." | ".." => "source".to_owned(),
+        safe => safe.to_owned(),
+    }
+}
+
+/// `docs`, else `docs-2`, `docs-3`, …
+fn free_name(base: &str, taken: &BTreeSet<SourceName>) -> Result<SourceName, Failure> {
+    let mut text = base.chars().take(32).collect::<String>();
+    if text.is_empty() {
+        text = "source".to_owned();
+    }
+    for number in 1..=LINES_MAX + 1 {
+        let candidate = if number == 1 { text.clone() } else { format!("{text}-{number}") };
+        let name = SourceName::new(candidate).map_err(|e| Failure::input(e.to_string()))?;
+        if !taken.contains(&name) {
+            return Ok(name);
+        }
+    }
+    Err(Failure::input(format!("more than {LINES_MAX} sources are named {text}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(typed: &[&str], configured: &[&str]) -> Result<Vec<String>, String> {
+        let typed: Vec<String> = typed.iter().map(|text| (*text).to_owned()).collect();
+        let configured = configured.iter().map(|name| SourceName::new(*name).expect("name")).collect();
+        let found = resolve(&typed, &configured).map_err(|failure| format!("{failure:?}"))?;
+        Ok(found.iter().map(|source| source.name().to_string()).collect())
+    }
+
+    #[test]
+    fn names_come_from_the_base_name_and_never_collide() {
+        let folder = tempfile::tempdir().expect("folder");
+        let at = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(&path).expect("folder");
+            path.display().to_string()
+        };
+        let (one, two, odd) = (at("a/docs"), at("b/docs"), at("c/my docs (old)"));
+        let typed = [one.as_str(), two.as_str(), odd.as_str()];
+        assert_eq!(names(&typed, &[]).expect("valid"), ["docs", "docs-2", "my-docs--old"]);
+        let named = format!("docs={one}");
+        assert_eq!(names(&[two.as_str(), named.as_str()], &[]).expect("valid"), ["docs-2", "docs"]);
+        assert!(names(&[named.as_str(), named.as_str()], &[]).is_err());
+    }
+
+    #[test]
+    fn labels_carriage_returns_and_configured_names() {
+        let parsed = resolve(&["payroll:restricted=.\r".to_owned()], &BTreeSet::new()).expect("valid");
+        assert_eq!(parsed[0], Named::Path { name: SourceName::new("payroll").expect("name"), label: Some(Sensitivity::Restricted), path: ".".into() });
+        assert_eq!(names(&["docs"], &["docs"]).expect("valid"), ["docs"]);
+        assert!(names(&["payroll:secret=."], &[]).expect_err("no such label").contains("restricted"));
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused_by_name() {
+        for bad in ["", "docs=", "https://example.org", "web=file:///etc/passwd", "../x=..", "no-such-folder", "a b=."] {
+            assert!(names(&[bad], &[]).is_err(), "{bad:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn a_list_with_crlf_holds_paths_without_cr() {
+        let file = tempfile::NamedTempFile::new().expect("file");
+        std::fs::write(file.path(), "\u{feff}./docs\r\n\r\n# comment\r\n./logs\r\n").expect("written");
+        assert_eq!(listed(file.path()).expect("read"), ["./docs", "./logs"]);
+    }
+}

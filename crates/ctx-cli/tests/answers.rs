@@ -1,0 +1,89 @@
+//! What a run, an explanation and a quote print, and that they speak of the same plan.
+
+mod world;
+
+use serde_json::Value;
+use world::World;
+
+const QUESTION: &str = "When is the staging cluster restarted?";
+
+#[test]
+fn an_answer_cites_lines_that_open() {
+    let world = World::with_docs();
+    let done = world.run(&["run", QUESTION, "--source", "docs=./docs"]);
+    assert_eq!(done.code, 0, "{}\n{}", done.out, done.err);
+    assert!(done.out.contains("03:15") && done.out.contains("Sources:\n[1] docs/restart.md:"), "{}", done.out);
+    assert!(done.err.contains("sentences quoted, not composed") && done.err.contains("trace run_"), "{}", done.err);
+
+    let (code, value) = world.json(&["run", QUESTION, "--source", "docs=./docs", "--json"]);
+    assert_eq!((code, value["status"].as_str()), (0, Some("completed")));
+    let citation = &value["citations"][0];
+    let text = std::fs::read_to_string(world.path().join("docs").join(citation["locator"]["path"].as_str().expect("path"))).expect("opens");
+    let first = citation["locator"]["line_start"].as_u64().expect("line") as usize;
+    let last = citation["locator"]["line_end"].as_u64().expect("line") as usize;
+    let cited: Vec<&str> = text.lines().skip(first - 1).take(last - first + 1).collect();
+    assert!(cited.join("\n").contains("03:15"), "lines {first} to {last} hold {cited:?}");
+}
+
+#[test]
+fn explain_run_and_analyze_speak_of_one_plan_and_explain_changes_nothing() {
+    let world = World::with_docs();
+    let line = |command: &'static [&'static str]| [command, &["--goal", QUESTION, "--source", "docs=./docs", "--json"]].concat();
+    let (_, first) = world.json(&line(&["explain"]));
+    let (_, again) = world.json(&line(&["explain"]));
+    assert_eq!(first, again, "the same explanation twice");
+    let (_, before) = world.json(&["stats", "--json"]);
+    assert_eq!(before["rows"], Value::Array(Vec::new()), "explaining observes nothing");
+    let (_, run) = world.json(&line(&["run"]));
+    let (_, analyzed) = world.json(&line(&["explain", "--analyze"]));
+    assert_eq!(first["plan"]["id"], run["plan"]);
+    assert_eq!(first["plan"]["id"], analyzed["plan"]["id"]);
+    assert_eq!(analyzed["run"]["cost_nano_usd"], 0);
+    let trace = run["trace"].as_str().expect("id");
+    let (_, shown) = world.json(&["trace", "show", trace, "--json"]);
+    assert_eq!(shown["plan"], run["plan"]);
+}
+
+#[test]
+fn text_and_json_of_an_explanation_show_the_same_plan() {
+    let world = World::with_docs();
+    let text = world.run(&["explain", QUESTION, "--source", "docs=./docs"]);
+    assert_eq!(text.code, 0, "{}", text.err);
+    let (_, value) = world.json(&["explain", QUESTION, "--source", "docs=./docs", "--format", "json"]);
+    let title = value["plan"]["root"]["title"].as_str().expect("title");
+    assert!(text.out.contains(title), "{title} is not in\n{}", text.out);
+    assert!(!text.out.contains("inf") || text.out.contains("infeasible"), "{}", text.out);
+    assert!(!text.out.contains("NaN"), "{}", text.out);
+}
+
+#[test]
+fn what_no_plan_can_meet_exits_3_and_says_what_would_suffice() {
+    let world = World::with_docs();
+    let line = ["run", QUESTION, "--source", "docs=./docs", "--min-accuracy", "0.999999"];
+    let done = world.run(&line);
+    assert_eq!((done.code, done.out.as_str()), (3, ""), "{}", done.err);
+    assert!(done.err.contains("min_accuracy"), "{}", done.err);
+    let (code, value) = world.json(&[&line[..], &["--json"]].concat());
+    assert_eq!((code, value["error"]["kind"].as_str()), (3, Some("infeasible")));
+    let (code, value) = world.json(&["explain", QUESTION, "--source", "docs=./docs", "--min-accuracy", "0.999999", "--json"]);
+    assert_eq!((code, value["error"]["kind"].as_str()), (3, Some("infeasible")));
+}
+
+#[test]
+fn without_evidence_it_abstains_with_4() {
+    let world = World::with_docs();
+    let done = world.run(&["run", "Which colour has the flag of Burkina Faso?", "--source", "docs=./docs"]);
+    assert_eq!((done.code, done.out.as_str()), (4, ""), "{}", done.err);
+    assert!(done.err.contains("insufficient evidence"), "{}", done.err);
+}
+
+#[test]
+fn a_quote_executes_nothing() {
+    let world = World::with_docs();
+    let (code, value) = world.json(&["simulate", QUESTION, "--source", "docs=./docs", "--json"]);
+    assert_eq!((code, value["cost"]["high"].as_i64()), (0, Some(0)));
+    let (_, traces) = world.json(&["trace", "list", "--json"]);
+    assert_eq!(traces["traces"], Value::Array(Vec::new()));
+    let text = world.run(&["simulate", QUESTION, "--source", "docs=./docs"]);
+    assert!(text.out.contains("P(right answer)") && text.out.contains("Reads: docs"), "{}", text.out);
+}
