@@ -1,1 +1,26 @@
-//! Evaluation of access paths and of the planner's choice on any labelled collection.
+//! Evaluation on *your* data: every access path and the planner's own choice, judged on a labelled collection.
+//!
+//! ```text
+//! folder ─read─▶ Collection ─index─▶ Workbench ─legs, plan, run─▶ rankings ─score─▶ Report (table, JSON, TREC runs)
+//! ```
+//!
+//! What runs is the product's own code: the engine that indexes and searches, the planner, the fusion and the packing of
+//! a real run. Documents are judged, not passages: a document stands where its best passage stands.
+//!
+//! Reading order: [`collection`] → `corpus` → [`workbench`] → [`metrics`] → [`bootstrap`] → [`evaluate`] → [`report`] → `trec`.
+
+pub mod error;
+pub mod collection;
+mod corpus;
+pub mod workbench;
+pub mod metrics;
+pub mod bootstrap;
+pub mod evaluate;
+pub mod report;
+mod trec;
+
+pub use collection::{Collection, Document, Query, is_train};
+pub use error::EvalError;
+pub use evaluate::{Options, evaluate, evaluate_collection};
+pub use report::{Report, Row};
+pub use workbench::Workbench;
