@@ -234,6 +234,11 @@ def main():
             held[out] = x[out] @ w + b
             score = out & mixed if name == "sources" else out
             folds.append(float((held[score].argmax(1) == y[score]).mean()))
+        whole = []
+        for k in range(5):
+            w, b = run(((fold != k) & mixed) | (sets == "seeds"))
+            out = (fold == k) & labelled & mixed
+            whole.append(accuracy(w, b, x[out], y[out]))
         calibrated = train & labelled
         t = temperature(held[calibrated], y[calibrated])
         left_out = {}
@@ -251,7 +256,8 @@ def main():
         np.add.at(confusion, (y[test], p.argmax(1)), 1)
         report[name] = {
             "classes": classes, "n_train": int((train & labelled).sum()), "n_test": int(test.sum()),
-            "accuracy_five_fold_train": round(float(np.mean(folds)), 4), "accuracy_test": round(float((p.argmax(1) == y[test]).mean()), 4),
+            "accuracy_five_fold_train": round(float(np.mean(folds)), 4),
+            "accuracy_five_fold_all_source_mix": round(float(np.mean(whole)), 4), "accuracy_test": round(float((p.argmax(1) == y[test]).mean()), 4),
             "majority_test": round(float((y[test] == counts.argmax()).mean()), 4),
             "leave_one_set_out": left_out, "leave_one_set_out_mean": round(float(np.mean(list(left_out.values()))), 4),
             "log_loss_test": round(float(-np.log(p[np.arange(len(p)), y[test]] + 1e-12).mean()), 4),

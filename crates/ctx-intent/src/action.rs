@@ -8,15 +8,15 @@ use crate::words::Word;
 
 /// How the goal speaks about actions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Order {
+pub(crate) struct Order {
     /// An action verb stands where an imperative does.
-    pub imperative: bool,
+    pub(crate) imperative: bool,
     /// That verb cannot be undone.
-    pub destroys: bool,
+    pub(crate) destroys: bool,
     /// A thing follows the verb at once ("delete the", "send it", "remove all").
-    pub bound: bool,
+    pub(crate) bound: bool,
     /// An action verb occurs inside a question about it.
-    pub asked: bool,
+    pub(crate) asked: bool,
 }
 
 /// Words that may stand between the start of a clause and its imperative.
@@ -31,7 +31,7 @@ const DETERMINERS: &[&str] = &[
 ];
 
 /// Reads the order out of words and cues.
-pub fn order(words: &[Word], matches: &[Match]) -> Order {
+pub(crate) fn order(words: &[Word], matches: &[Match]) -> Order {
     let mut order = Order::default();
     let asks = asks(words, matches);
     for found in matches.iter().filter(|found| matches!(found.cue, Cue::Act | Cue::Destroy)) {
@@ -88,14 +88,14 @@ fn final_verb(words: &[Word], verb: &Match) -> bool {
 
 /// P(cannot be undone | the verb is carried out). Guessed: a verb of the table errs one time in ten (deletions that go to
 /// a bin, mails that are drafts); an ordinary action still overwrites something now and then.
-pub const IRREVERSIBLE_DESTROY: f64 = 0.9;
+pub(crate) const IRREVERSIBLE_DESTROY: f64 = 0.9;
 /// As above, for actions that can usually be taken back.
-pub const IRREVERSIBLE_ACT: f64 = 0.1;
+pub(crate) const IRREVERSIBLE_ACT: f64 = 0.1;
 /// As above, where no action verb of the table occurs.
-pub const IRREVERSIBLE_UNKNOWN: f64 = 0.05;
+pub(crate) const IRREVERSIBLE_UNKNOWN: f64 = 0.05;
 
 /// P(cannot be undone | carried out), from the verb.
-pub fn irreversible(order: Order, matches: &[Match]) -> f64 {
+pub(crate) fn irreversible(order: Order, matches: &[Match]) -> f64 {
     let named = |cue: Cue| matches.iter().any(|found| found.cue == cue);
     match (order.imperative, order.destroys) {
         (true, true) => IRREVERSIBLE_DESTROY,

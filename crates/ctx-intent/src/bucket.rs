@@ -5,7 +5,7 @@ use ctx_types::intent::{AnswerShape, Bucket, EntityKind, EvidenceShape, Intent};
 use ctx_types::{Ppm, Sensitivity};
 
 /// From here an action counts as high risk.
-pub const HIGH_RISK_FROM: Ppm = Ppm(500_000);
+pub(crate) const HIGH_RISK_FROM: Ppm = Ppm(500_000);
 
 /// The rules, in order; the first that holds names the bucket.
 ///
@@ -18,7 +18,7 @@ pub const HIGH_RISK_FROM: Ppm = Ppm(500_000);
 /// 7. `temporal`: time decides.
 /// 8. `conceptual`: how or why.
 /// 9. `unknown`.
-pub fn bucket(intent: &Intent, matches: &[Match]) -> Bucket {
+pub(crate) fn bucket(intent: &Intent, matches: &[Match]) -> Bucket {
     let answer = intent.answer_shape();
     let evidence = intent.evidence_shape();
     let named = intent.entities.iter().any(|entity| matches!(entity.kind, EntityKind::Identifier | EntityKind::Version | EntityKind::Path));

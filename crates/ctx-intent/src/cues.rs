@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 /// What a phrase hints at. The order is part of the model's feature numbering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Cue {
+pub(crate) enum Cue {
     /// A number over many things: "how many", "average".
     Count,
     /// Every one: "all", "entire".
@@ -67,21 +67,21 @@ pub enum Cue {
 }
 
 /// Number of cues.
-pub const CUES: usize = Cue::Past as usize + 1;
+pub(crate) const CUES: usize = Cue::Past as usize + 1;
 
 /// A phrase found in a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Match {
+pub(crate) struct Match {
     /// What it hints at.
-    pub cue: Cue,
+    pub(crate) cue: Cue,
     /// Index of its first word.
-    pub word: usize,
+    pub(crate) word: usize,
     /// Number of words.
-    pub words: usize,
+    pub(crate) words: usize,
 }
 
 /// Every phrase that occurs, by position. Work: one search per word and phrases of at most a few words.
-pub fn cues(words: &[Word]) -> Vec<Match> {
+pub(crate) fn cues(words: &[Word]) -> Vec<Match> {
     let mut found = Vec::new();
     for at in 0..words.len() {
         phrases_at(words, at, &mut found);
@@ -133,7 +133,7 @@ fn tokens(phrase: &str) -> Vec<String> {
 }
 
 /// Whether any match hints at `cue`.
-pub fn has(matches: &[Match], cue: Cue) -> bool {
+pub(crate) fn has(matches: &[Match], cue: Cue) -> bool {
     matches.iter().any(|found| found.cue == cue)
 }
 

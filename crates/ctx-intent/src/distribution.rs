@@ -37,7 +37,7 @@ fn trim_excess(parts: &mut [u64]) {
 }
 
 /// Probabilities of a multinomial logistic model. `exp` from `libm`: the same bits on every platform.
-pub fn softmax(logits: &[f64]) -> Vec<f64> {
+pub(crate) fn softmax(logits: &[f64]) -> Vec<f64> {
     let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = logits.iter().map(|logit| libm::exp(logit - top)).collect();
     let total: f64 = weights.iter().sum();

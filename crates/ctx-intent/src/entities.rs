@@ -7,7 +7,7 @@ use ctx_types::intent::{Entity, EntityKind};
 use std::ops::Range;
 
 /// Most entities of one goal; what is pasted behind them is not what is asked.
-pub const ENTITIES_MAX: usize = 256;
+pub(crate) const ENTITIES_MAX: usize = 256;
 /// Longest quoted text.
 const QUOTE_BYTES_MAX: usize = 400;
 
@@ -19,7 +19,7 @@ const EXTENSIONS: &[&str] = &[
 ];
 
 /// Every identifier-like name of the parts that are read.
-pub fn names(text: &str) -> Vec<Identifier<'_>> {
+pub(crate) fn names(text: &str) -> Vec<Identifier<'_>> {
     let mut found = Vec::new();
     for part in read_ranges(text) {
         for mut name in query_identifiers(&text[part.clone()]) {
@@ -32,7 +32,7 @@ pub fn names(text: &str) -> Vec<Identifier<'_>> {
 }
 
 /// All entities, by position.
-pub fn entities(text: &str, words: &[Word], names: &[Identifier<'_>], times: &[TimeMention]) -> Vec<Entity> {
+pub(crate) fn entities(text: &str, words: &[Word], names: &[Identifier<'_>], times: &[TimeMention]) -> Vec<Entity> {
     let mut found: Vec<Entity> = names.iter().map(|name| entity(kind_of(name), name.text, name.normal.clone(), &name.range)).collect();
     found.extend(times.iter().map(|time| {
         let written = &text[time.range.clone()];
@@ -62,7 +62,7 @@ fn kind_of(name: &Identifier<'_>) -> EntityKind {
 }
 
 /// Whether a dotted name ends as files do.
-pub fn is_file(name: &str) -> bool {
+pub(crate) fn is_file(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, extension)| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension)))
 }
 

@@ -8,7 +8,7 @@ use crate::identifiers::{Identifier, IdentifierKind};
 use crate::words::{READ_BYTES_MAX, Word, read_ranges};
 
 /// Buckets of hashed words and pairs.
-pub const HASHED: usize = 4096;
+pub(crate) const HASHED: usize = 4096;
 /// Numbered detectors.
 pub const DETECTORS: usize = 128;
 /// Length of a feature vector.
@@ -17,27 +17,27 @@ pub const FEATURES: usize = DETECTORS + HASHED;
 const HASHED_WORDS_MAX: usize = 64;
 
 /// What the detectors found, gathered once.
-pub struct Evidence<'a> {
+pub(crate) struct Evidence<'a> {
     /// The goal.
-    pub text: &'a str,
+    pub(crate) text: &'a str,
     /// Its words.
-    pub words: &'a [Word],
+    pub(crate) words: &'a [Word],
     /// Phrases found.
-    pub matches: &'a [Match],
+    pub(crate) matches: &'a [Match],
     /// Names found.
-    pub names: &'a [Identifier<'a>],
+    pub(crate) names: &'a [Identifier<'a>],
     /// How it speaks about actions.
-    pub order: Order,
+    pub(crate) order: Order,
     /// Whether time words occur, and whether one depends on now.
-    pub time: (bool, bool),
+    pub(crate) time: (bool, bool),
     /// Operands of a comparison.
-    pub operands: usize,
+    pub(crate) operands: usize,
     /// Its language.
-    pub language: &'static str,
+    pub(crate) language: &'static str,
 }
 
 /// A sparse vector: index and value, indices ascending within the detectors, then within the hashed part, without doubles.
-pub fn features(evidence: &Evidence<'_>) -> Vec<(usize, f64)> {
+pub(crate) fn features(evidence: &Evidence<'_>) -> Vec<(usize, f64)> {
     let mut found = Vec::with_capacity(96);
     detectors(evidence, &mut found);
     hashed(evidence.text, evidence.words, &mut found);

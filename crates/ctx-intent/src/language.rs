@@ -43,7 +43,7 @@ const FUNCTION_WORDS: [(&str, &str); 5] = [
 const DIACRITICS: [(&str, &str); 3] = [("de", "äöüß"), ("fr", "àâçèêëîïôùûœ"), ("es", "ñáíóú¿¡")];
 
 /// ISO 639-1 code, or `und`.
-pub fn detect(text: &str, words: &[Word]) -> &'static str {
+pub(crate) fn detect(text: &str, words: &[Word]) -> &'static str {
     let script = Script::of(words);
     if let Some(language) = script.alone(text) {
         return language;
@@ -52,7 +52,7 @@ pub fn detect(text: &str, words: &[Word]) -> &'static str {
 }
 
 /// Whether a word carries no content in any language of the table.
-pub fn is_function_word(word: &str) -> bool {
+pub(crate) fn is_function_word(word: &str) -> bool {
     INDEX.contains_key(word)
 }
 

@@ -27,7 +27,7 @@ const EDGES: &[&str] = &[
 ];
 
 /// The operands, or nothing.
-pub fn operands(text: &str, words: &[Word], matches: &[Match]) -> Vec<String> {
+pub(crate) fn operands(text: &str, words: &[Word], matches: &[Match]) -> Vec<String> {
     if !has(matches, Cue::Compare) {
         return Vec::new();
     }

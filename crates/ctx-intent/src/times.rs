@@ -9,18 +9,22 @@ use std::sync::LazyLock;
 
 /// A time mention.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TimeMention {
+pub(crate) struct TimeMention {
     /// Where it stands, in bytes.
-    pub range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// Whether it depends on now.
-    pub relative: bool,
+    pub(crate) relative: bool,
 }
 
 /// The time mentions of a goal, by position.
-pub fn times(text: &str, words: &[Word], language: &str) -> Vec<TimeMention> {
+pub(crate) fn times(text: &str, words: &[Word], language: &str) -> Vec<TimeMention> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < words.len() {
+        if !may_open(&words[at].lower) {
+            at += 1;
+            continue;
+        }
         let relative = relative(words, at, language);
         let length = if relative > 0 { relative } else { absolute(text, words, at) };
         if length > 0 {
@@ -65,12 +69,15 @@ const WEEKDAYS: &[&str] = &[
     "viernes", "sábado", "domingo", "понедельник", "вторник", "среду", "четверг", "пятницу", "субботу", "воскресенье",
 ];
 
-const LISTS: [&[&str]; 5] = [SINGLE, LAST, UNITS, MONTHS, WEEKDAYS];
+const COUNTS: &[&str] = &["two", "three", "four", "five", "six", "seven", "ten", "few", "couple", "zwei", "drei", "deux", "trois", "dos", "tres"];
+const OPENERS: &[&str] = &["vor", "hace", "il", "hier"];
+const LISTS: [&[&str]; 7] = [SINGLE, LAST, UNITS, MONTHS, WEEKDAYS, COUNTS, OPENERS];
 const IS_SINGLE: u8 = 1;
 const IS_LAST: u8 = 2;
 const IS_UNIT: u8 = 4;
 const IS_MONTH: u8 = 8;
 const IS_WEEKDAY: u8 = 16;
+const IS_COUNT: u8 = 32;
 
 /// Word → bit per list: one search per word instead of five walks.
 static INDEX: LazyLock<BTreeMap<&'static str, u8>> = LazyLock::new(|| {
@@ -85,6 +92,11 @@ static INDEX: LazyLock<BTreeMap<&'static str, u8>> = LazyLock::new(|| {
 
 fn in_list(word: &str, list: u8) -> bool {
     INDEX.get(word).is_some_and(|lists| lists & list != 0)
+}
+
+/// Most words are settled here: a time begins with a digit, an ideograph, or a word of the lists.
+fn may_open(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_digit() || crate::words::is_ideograph(first)) || INDEX.contains_key(word)
 }
 
 /// Words that a relative window takes, from `at`; zero where there is none.
@@ -131,7 +143,7 @@ fn cjk(words: &[Word], at: usize) -> Option<usize> {
 
 fn is_count(word: &str) -> bool {
     !word.is_empty() && word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_digit())
-        || matches!(word, "two" | "three" | "four" | "five" | "six" | "seven" | "ten" | "few" | "couple" | "zwei" | "drei" | "deux" | "trois" | "dos" | "tres")
+        || in_list(word, IS_COUNT)
 }
 
 /// Words that a date or clock time takes, from `at`.

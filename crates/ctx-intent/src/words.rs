@@ -5,23 +5,23 @@
 use std::ops::Range;
 
 /// Longer goals are read at both ends, half of this each.
-pub const READ_BYTES_MAX: usize = 16 * 1024;
+pub(crate) const READ_BYTES_MAX: usize = 16 * 1024;
 
 /// A word, number or ideograph.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub(crate) struct Word {
     /// Lower case, straight apostrophes.
-    pub lower: String,
+    pub(crate) lower: String,
     /// Where it stands, in bytes of the goal.
-    pub range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// Whether it begins with a capital.
-    pub capital: bool,
+    pub(crate) capital: bool,
     /// Whether a clause ends right before it: start of text, `. ; : , ! ?`, a line break or a dash.
-    pub opens_clause: bool,
+    pub(crate) opens_clause: bool,
 }
 
 /// The words of the parts that are read.
-pub fn words(text: &str) -> Vec<Word> {
+pub(crate) fn words(text: &str) -> Vec<Word> {
     let mut found = Vec::new();
     for part in read_ranges(text) {
         collect(text, part, &mut found);
@@ -30,9 +30,9 @@ pub fn words(text: &str) -> Vec<Word> {
 }
 
 /// The whole text, or its two ends.
-pub fn read_ranges(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn read_ranges(text: &str) -> Vec<Range<usize>> {
     if text.len() <= READ_BYTES_MAX {
-        return vec![0..text.len()];
+        return std::iter::once(0..text.len()).collect();
     }
     let head = boundary_at_most(text, READ_BYTES_MAX / 2);
     let tail = boundary_at_most(text, text.len() - READ_BYTES_MAX / 2);
@@ -90,7 +90,7 @@ fn is_mark(character: char) -> bool {
 }
 
 /// Han, kana and hangul: scripts whose words no blank separates (hangul: whose particles join the word).
-pub fn is_ideograph(character: char) -> bool {
+pub(crate) fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')

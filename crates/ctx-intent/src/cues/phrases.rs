@@ -6,7 +6,7 @@
 use super::Cue;
 
 /// Phrases by cue.
-pub const PHRASES: &[(Cue, &str)] = &[
+pub(super) const PHRASES: &[(Cue, &str)] = &[
     (
         Cue::Count,
         "how many|how much|number of|count|count of|counts|total|total number|in total|sum|sum of|average|mean|\

@@ -1,7 +1,7 @@
 //! Check digits of cards, accounts and national identifiers. Pure arithmetic over digits; no text, no context.
 
 /// Luhn (ISO/IEC 7812): payment cards.
-pub fn luhn(digits: &[u8]) -> bool {
+pub(super) fn luhn(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()
         .rev()
@@ -15,7 +15,7 @@ pub fn luhn(digits: &[u8]) -> bool {
 }
 
 /// Issuer ranges and lengths of payment cards in use: without them one long number in ten would pass Luhn.
-pub fn card(digits: &[u8]) -> bool {
+pub(super) fn card(digits: &[u8]) -> bool {
     let lead = |length: usize| digits.iter().take(length).fold(0u32, |value, digit| value * 10 + u32::from(*digit));
     let length = digits.len();
     let issued = match (lead(1), lead(2), lead(3), lead(4)) {
@@ -23,7 +23,7 @@ pub fn card(digits: &[u8]) -> bool {
         (_, 51..=55, ..) | (_, _, _, 2221..=2720) => length == 16,
         (_, 34 | 37, ..) => length == 15,
         (_, 36 | 38 | 39, ..) | (_, _, 300..=305, _) => (14..=19).contains(&length),
-        (_, _, _, 3528..=3589) => (16..=19).contains(&length),
+        (_, _, _, 3500..=3589) => (16..=19).contains(&length),
         (_, _, _, 1800 | 2131) => length == 15,
         (_, 65, ..) | (_, _, 644..=649, _) | (_, _, _, 6011) | (_, 62, ..) => (16..=19).contains(&length),
         (_, 50 | 56..=58 | 63 | 67, ..) => (12..=19).contains(&length),
@@ -33,7 +33,7 @@ pub fn card(digits: &[u8]) -> bool {
 }
 
 /// ISO 13616: country, check digits, account, modulo 97. `text` holds letters and digits only.
-pub fn iban(text: &[u8]) -> bool {
+pub(super) fn iban(text: &[u8]) -> bool {
     if !(15..=34).contains(&text.len()) || !text[..2].iter().all(u8::is_ascii_uppercase) {
         return false;
     }
@@ -50,7 +50,7 @@ fn weighted(digits: &[u8], weights: &[u32]) -> u32 {
 }
 
 /// Brazil, CPF: eleven digits.
-pub fn cpf(digits: &[u8]) -> bool {
+pub(super) fn cpf(digits: &[u8]) -> bool {
     let check = |count: usize| {
         let weights: Vec<u32> = (2..=count as u32 + 1).rev().collect();
         (weighted(&digits[..count], &weights) * 10 % 11 % 10) as u8
@@ -59,7 +59,7 @@ pub fn cpf(digits: &[u8]) -> bool {
 }
 
 /// Russia, SNILS: eleven digits.
-pub fn snils(digits: &[u8]) -> bool {
+pub(super) fn snils(digits: &[u8]) -> bool {
     digits.len() == 11 && {
         let sum = weighted(&digits[..9], &[9, 8, 7, 6, 5, 4, 3, 2, 1]) % 101 % 100;
         sum == u32::from(digits[9]) * 10 + u32::from(digits[10])
@@ -67,7 +67,7 @@ pub fn snils(digits: &[u8]) -> bool {
 }
 
 /// France, NIR: thirteen digits and a key of two.
-pub fn nir(digits: &[u8]) -> bool {
+pub(super) fn nir(digits: &[u8]) -> bool {
     digits.len() == 15 && matches!(digits[0], 1 | 2) && {
         let number = digits[..13].iter().fold(0u64, |value, digit| value * 10 + u64::from(*digit));
         97 - number % 97 == u64::from(digits[13]) * 10 + u64::from(digits[14])
@@ -75,7 +75,7 @@ pub fn nir(digits: &[u8]) -> bool {
 }
 
 /// China, resident identity: seventeen digits with a date, and a check character (`X` is ten).
-pub fn resident_identity(digits: &[u8]) -> bool {
+pub(super) fn resident_identity(digits: &[u8]) -> bool {
     digits.len() == 18 && date(&digits[6..14]) && {
         let sum = weighted(&digits[..17], &[7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]);
         (12 - sum % 11) % 11 == u32::from(digits[17])
@@ -83,7 +83,7 @@ pub fn resident_identity(digits: &[u8]) -> bool {
 }
 
 /// Korea, resident registration: six digits of a date, seven more, the last a check digit.
-pub fn resident_registration(digits: &[u8]) -> bool {
+pub(super) fn resident_registration(digits: &[u8]) -> bool {
     digits.len() == 13 && month_day(&digits[2..6]) && {
         let sum = weighted(&digits[..12], &[2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5]);
         (11 - sum % 11) % 10 == u32::from(digits[12])
@@ -91,7 +91,7 @@ pub fn resident_registration(digits: &[u8]) -> bool {
 }
 
 /// India, Aadhaar: twelve digits, Verhoeff.
-pub fn aadhaar(digits: &[u8]) -> bool {
+pub(super) fn aadhaar(digits: &[u8]) -> bool {
     digits.len() == 12 && digits[0] >= 2 && verhoeff(digits)
 }
 
@@ -112,12 +112,12 @@ fn dihedral(a: u8, b: u8) -> u8 {
 }
 
 /// Spain, DNI: eight digits name a letter.
-pub fn dni(number: u32, letter: u8) -> bool {
+pub(super) fn dni(number: u32, letter: u8) -> bool {
     b"TRWAGMYFPDXBNJZSQVHLCKE"[number as usize % 23] == letter.to_ascii_uppercase()
 }
 
 /// Year, month, day in eight digits.
-pub fn date(digits: &[u8]) -> bool {
+pub(super) fn date(digits: &[u8]) -> bool {
     digits.len() == 8 && matches!(digits[..2], [1, 8..=9] | [2, 0]) && month_day(&digits[4..])
 }
 

@@ -12,7 +12,7 @@ const DOMAIN_BYTES_MAX: usize = 253;
 const IPV6_BYTES_MAX: usize = 45;
 
 /// An e-mail address around the `@` at `at`.
-pub fn email(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
+pub(super) fn email(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
     let local = bytes[..at].iter().rev().take(LOCAL_BYTES_MAX).take_while(|byte| is_local(**byte)).count();
     let domain = bytes[at + 1..].iter().take(DOMAIN_BYTES_MAX).take_while(|byte| is_domain(**byte)).count();
     let trailing = bytes[at + 1..at + 1 + domain].iter().rev().take_while(|byte| matches!(byte, b'.' | b'-')).count();
@@ -35,7 +35,7 @@ fn is_domain(byte: u8) -> bool {
 }
 
 /// An IPv6 address that holds the colon at `at`.
-pub fn ipv6(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
+pub(super) fn ipv6(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
     let part = |byte: &&u8| byte.is_ascii_hexdigit() || **byte == b':';
     let before = bytes[..at].iter().rev().take(IPV6_BYTES_MAX).take_while(part).count();
     let behind = bytes[at..].iter().take(IPV6_BYTES_MAX).take_while(part).count();

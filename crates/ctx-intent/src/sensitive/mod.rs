@@ -118,7 +118,7 @@ const fn triggers() -> [Trigger; 256] {
         table[byte] = match byte as u8 {
             b'0'..=b'9' => Trigger::Digit,
             b'A'..=b'Z' => Trigger::Letter,
-            b'a' | b'd' | b'e' | b'g' | b'h' | b'n' | b'p' | b'r' | b's' | b'w' | b'x' | b'y' => Trigger::Letter,
+            b'a' | b'b' | b'c' | b'd' | b'e' | b'g' | b'h' | b'n' | b'p' | b'r' | b's' | b't' | b'w' | b'x' | b'y' => Trigger::Letter,
             b'@' | b'+' | b'(' | b'-' | b'=' | b':' => Trigger::Sign,
             _ => Trigger::None,
         };
@@ -226,6 +226,7 @@ mod tests {
             "commit 6906cacdf1364c53fffcb135830cfd5e4182cc6b std::a::b",
             "git@github.com:org/repo.git",
             "task-skipped sk-learn eyJ AKIA",
+            "weight 71.1 (101.9-50.9) kg, posters (2009 23.7% versus 2), AUC 0.891 (0.877-0.907)",
         ] {
             assert_eq!(found(text), [], "{text}");
         }

@@ -25,8 +25,11 @@ const PREFIXES: &[(&[u8], usize)] = &[
 ];
 
 /// A key with a known prefix, a signed token (`eyJ…`), or what follows `Bearer`.
-pub fn prefixed(bytes: &[u8], at: usize) -> Found {
+pub(super) fn prefixed(bytes: &[u8], at: usize) -> Found {
     let rest = &bytes[at..];
+    if !may_open(rest) {
+        return None;
+    }
     if let Some((prefix, least)) = PREFIXES.iter().find(|(prefix, _)| rest.starts_with(prefix)) {
         let body = token(&rest[prefix.len()..]);
         let digit = rest[prefix.len()..prefix.len() + body].iter().any(u8::is_ascii_digit);
@@ -43,6 +46,16 @@ pub fn prefixed(bytes: &[u8], at: usize) -> Found {
     None
 }
 
+/// First two bytes of the prefixes, of signed tokens and of `Bearer`: most words are settled here.
+fn may_open(rest: &[u8]) -> bool {
+    matches!(
+        rest,
+        [b'A', b'K' | b'S' | b'I', ..] | [b's' | b'r', b'k', ..] | [b'g', b'h' | b'i' | b'l', ..] | [b'x', b'o', ..] | [b'h', b'f', ..]
+            | [b'n', b'p', ..] | [b'p', b'y', ..] | [b'S', b'G', ..] | [b'y', b'a', ..] | [b'd', b'o', ..] | [b'w', b'h', ..]
+            | [b'e', b'y', ..] | [b'b' | b'B', b'e' | b'E', ..]
+    )
+}
+
 fn token(bytes: &[u8]) -> usize {
     bytes.iter().take(TOKEN_BYTES_MAX).take_while(|byte| is_word(**byte) || matches!(byte, b'-' | b'.' | b'/' | b'+' | b'=')).count()
 }
@@ -56,7 +69,7 @@ fn signed(bytes: &[u8], at: usize) -> Found {
 }
 
 /// A private key block that begins at the hyphen at `at`.
-pub fn pem(bytes: &[u8], at: usize) -> Found {
+pub(super) fn pem(bytes: &[u8], at: usize) -> Found {
     let rest = &bytes[at..];
     if !rest.starts_with(b"-----BEGIN ") {
         return None;
@@ -90,7 +103,7 @@ fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
 }
 
 /// `://user:value@host`: the colon at `at` stands between user and value.
-pub fn credentials(bytes: &[u8], at: usize) -> Found {
+pub(super) fn credentials(bytes: &[u8], at: usize) -> Found {
     let user = bytes[..at].iter().rev().take(64).take_while(|byte| is_word(**byte) || matches!(byte, b'.' | b'-' | b'%')).count();
     let scheme = bytes[..at - user].ends_with(b"://");
     let value = bytes[at + 1..].iter().take(VALUE_BYTES_MAX).take_while(|byte| byte.is_ascii_graphic() && !matches!(byte, b'@' | b'/')).count();
@@ -107,7 +120,7 @@ const NAMES: &[&[u8]] = &[
 ];
 
 /// `name = value` or `name: value` around the sign at `at`.
-pub fn assigned(bytes: &[u8], at: usize) -> Found {
+pub(super) fn assigned(bytes: &[u8], at: usize) -> Found {
     let before = trim_end(&bytes[at.saturating_sub(NAME_BYTES_MAX)..at]);
     if !ends_with_name(before) {
         return None;
@@ -117,10 +130,11 @@ pub fn assigned(bytes: &[u8], at: usize) -> Found {
 }
 
 /// "password is VALUE": `at` is where the name begins.
-pub fn stated(bytes: &[u8], at: usize) -> Found {
+pub(super) fn stated(bytes: &[u8], at: usize) -> Found {
     let rest = &bytes[at..bytes.len().min(at + NAME_BYTES_MAX)];
     let word = rest.iter().take_while(|byte| is_word(**byte)).count();
-    if !matches!(rest.first(), Some(b'p' | b'P' | b's' | b't' | b'a' | b'A')) || !ends_with_name(&rest[..word]) {
+    let opens = matches!(rest.first(), Some(b'p' | b'P' | b's' | b'S' | b't' | b'T' | b'a' | b'A' | b'c' | b'C'));
+    if !opens || rest.get(word) != Some(&b' ') || !ends_with_name(&rest[..word]) {
         return None;
     }
     let is = rest.get(word..word + 4)?;
@@ -142,7 +156,8 @@ fn trim_end(mut bytes: &[u8]) -> &[u8] {
 }
 
 fn ends_with_name(before: &[u8]) -> bool {
-    NAMES.iter().any(|name| before.len() >= name.len() && before[before.len() - name.len()..].eq_ignore_ascii_case(name))
+    let last = before.last().map_or(0, u8::to_ascii_lowercase);
+    NAMES.iter().any(|name| name[name.len() - 1] == last && before.len() >= name.len() && before[before.len() - name.len()..].eq_ignore_ascii_case(name))
 }
 
 fn value(bytes: &[u8], from: usize, care: Care) -> Found {
@@ -166,7 +181,8 @@ fn is_value(text: &[u8], care: Care, quoted: bool, passed: bool) -> bool {
     let called = text.iter().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'&' | b'$')) && !digit;
     let dotted = text.contains(&b'.') && !digit;
     let plain = !called && !dotted;
-    plain && (letter && digit || quoted && letter || care == Care::Usual && letter && !passed || digit && text.len() >= 8)
+    let telling = digit || quoted || care == Care::Usual && !passed;
+    plain && (letter && telling || digit && text.len() >= 8)
 }
 
 fn is_placeholder(text: &[u8]) -> bool {
