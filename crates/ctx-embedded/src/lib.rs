@@ -1,1 +1,57 @@
-//! The embedded default: local files through DuckDB, tantivy and the static model, wired behind the contracts.
+//! The embedded default: local files through DuckDB, tantivy and the static model, behind the contracts. No server, no
+//! key, no download.
+//!
+//! ```text
+//! files ─▶ index ─▶ segments (immutable) ─▶ view of a generation ─▶ describe · probe · search
+//!                       └ ctx-store publishes; a crash leaves the old generation readable
+//! ```
+//!
+//! ```
+//! use ctx_embedded::{Engine, EngineOptions, SourceConfig};
+//! use ctx_types::{AccessPath, SourceName};
+//! use std::collections::BTreeMap;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let files = tempfile::tempdir()?;
+//! std::fs::write(files.path().join("hinges.md"), "# Hinges\n\nSKU-73105 is a brass hinge.\n")?;
+//! let store = tempfile::tempdir()?;
+//! let docs = SourceName::new("docs")?;
+//! let sources = BTreeMap::from([(docs.clone(), SourceConfig::at(files.path()))]);
+//! let engine = Engine::open(store.path(), sources, EngineOptions::default());
+//!
+//! let reports = engine.index(&[], false, &|_| {}, &|| false)?;
+//! assert_eq!(reports[0].indexed, 1);
+//! let found = engine.search(&docs, AccessPath::Identifier, "what is sku 73105?", 5)?;
+//! assert_eq!(found.hits[0].passage.locator.path, "hinges.md");
+//! # Ok(()) }
+//! ```
+//!
+//! Reading order: [`engine`] → `index` (changes, files, run, merge) → `segment` (build, open) → `view` → `search`,
+//! `probe`, `describe`, `analyze` → `traces` → [`contracts`] → [`policy`], [`registry`].
+
+pub mod error;
+pub mod tokens;
+mod settings;
+mod segment;
+mod rows;
+mod view;
+mod statistics;
+mod index;
+mod search;
+mod probe;
+mod describe;
+mod analyze;
+mod traces;
+pub mod engine;
+pub mod contracts;
+pub mod policy;
+pub mod registry;
+
+pub use contracts::Embedded;
+pub use ctx_runtime::config::SourceConfig;
+pub use engine::{Engine, EngineOptions};
+pub use error::EmbeddedError;
+pub use policy::BuiltinPolicy;
+pub use registry::{open, registry};
+pub use search::Found;
+pub use tokens::O200k;

@@ -1,0 +1,145 @@
+//! The engine behind the contracts. Work that may touch a disk runs on blocking threads; dropping a future of an
+//! indexing run stops the run at the next file.
+
+use crate::engine::Engine;
+use crate::error::EmbeddedError;
+use async_trait::async_trait;
+use ctx_contracts::{Freshness, IndexEvent, IndexReport, Metered, PluginError, RetrieveRequest, Retriever, Store, TraceSink};
+use ctx_contracts::ErrorKind;
+use ctx_types::passage::Locator;
+use ctx_types::{Hit, Micros, Passage, Probe, SourceEntry, SourceName, Trace};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// A handle to an engine that serves as store, retriever and trace sink. Clones share the engine.
+#[derive(Clone, Debug)]
+pub struct Embedded {
+    engine: Arc<Engine>,
+}
+
+impl Embedded {
+    /// Serves this engine.
+    pub fn new(engine: Arc<Engine>) -> Embedded {
+        Embedded { engine }
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self, doing: String, work: impl FnOnce(&Engine) -> Result<T, EmbeddedError> + Send + 'static,
+    ) -> Result<T, PluginError> {
+        let engine = Arc::clone(&self.engine);
+        match tokio::task::spawn_blocking(move || work(&engine)).await {
+            Ok(result) => result.map_err(|error| error.into_plugin(doing)),
+            Err(join) => Err(PluginError::new(ErrorKind::Internal, doing, join.to_string())),
+        }
+    }
+
+    /// Runs an indexing job on a blocking thread and hands its events to `progress` here.
+    async fn indexing(
+        &self, doing: &'static str, progress: &(dyn Fn(IndexEvent) + Send + Sync),
+        work: impl FnOnce(&Engine, &dyn Fn(IndexEvent), &dyn Fn() -> bool) -> Result<Vec<IndexReport>, EmbeddedError> + Send + 'static,
+    ) -> Result<Vec<IndexReport>, PluginError> {
+        let (events, mut arriving) = tokio::sync::mpsc::unbounded_channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let _guard = StopOnDrop(Arc::clone(&stop));
+        let engine = Arc::clone(&self.engine);
+        let job = tokio::task::spawn_blocking(move || {
+            // Nobody listening means that the caller went away; `stop` says so too.
+            let send = |event| drop(events.send(event));
+            let cancelled = || stop.load(Ordering::Relaxed);
+            work(&engine, &send, &cancelled)
+        });
+        while let Some(event) = arriving.recv().await {
+            progress(event);
+        }
+        match job.await {
+            Ok(result) => result.map_err(|error| error.into_plugin(doing)),
+            Err(join) => Err(PluginError::new(ErrorKind::Internal, doing, join.to_string())),
+        }
+    }
+}
+
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[async_trait]
+impl Store for Embedded {
+    async fn index(&self, sources: &[SourceName], purge: bool, progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Vec<IndexReport>, PluginError> {
+        let sources = sources.to_vec();
+        self.indexing("indexing", progress, move |engine, send, cancelled| engine.index(&sources, purge, send, cancelled)).await
+    }
+
+    async fn refresh(&self, sources: &[SourceName], progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Vec<IndexReport>, PluginError> {
+        let sources = sources.to_vec();
+        self.indexing("refreshing the index", progress, move |engine, send, cancelled| engine.refresh(&sources, send, cancelled)).await
+    }
+
+    async fn passage(&self, source: &SourceName, id: &str) -> Result<Option<Passage>, PluginError> {
+        let (source, id) = (source.clone(), id.to_owned());
+        self.blocking(format!("reading a passage of {source}"), move |engine| engine.passage(&source, &id)).await
+    }
+
+    async fn recheck(&self, locator: &Locator, fingerprint: &str) -> Result<Freshness, PluginError> {
+        let (locator, fingerprint) = (locator.clone(), fingerprint.to_owned());
+        self.blocking(format!("checking {} of {}", locator.path, locator.source), move |engine| engine.recheck(&locator, &fingerprint)).await
+    }
+
+    async fn traces(&self, limit: usize) -> Result<Vec<Trace>, PluginError> {
+        self.blocking("reading traces".to_owned(), move |engine| engine.traces.newest(limit)).await
+    }
+
+    async fn read_blob(&self, name: &str) -> Result<Option<Vec<u8>>, PluginError> {
+        let name = name.to_owned();
+        self.blocking(format!("reading {name}"), move |engine| Ok(engine.store().read_blob(&name)?)).await
+    }
+
+    async fn write_blob(&self, name: &str, bytes: &[u8]) -> Result<(), PluginError> {
+        let (name, bytes) = (name.to_owned(), bytes.to_vec());
+        self.blocking(format!("storing {name}"), move |engine| Ok(engine.store().write_blob_atomic(&name, &bytes)?)).await
+    }
+}
+
+#[async_trait]
+impl Retriever for Embedded {
+    fn name(&self) -> &str {
+        "local"
+    }
+
+    async fn describe(&self) -> Result<BTreeMap<SourceName, SourceEntry>, PluginError> {
+        self.blocking("describing the sources".to_owned(), Engine::describe).await
+    }
+
+    async fn probe(&self, goal: &str, sources: &[SourceName]) -> Result<Probe, PluginError> {
+        let (goal, sources) = (goal.to_owned(), sources.to_vec());
+        self.blocking("probing the sources".to_owned(), move |engine| engine.probe(&goal, &sources)).await
+    }
+
+    async fn retrieve(&self, request: &RetrieveRequest) -> Result<Metered<Vec<Hit>>, PluginError> {
+        let doing = format!("reading source {} by {}", request.source, request.path);
+        let request = request.clone();
+        let start = Instant::now();
+        let found = self.blocking(doing, move |engine| engine.search(&request.source, request.path, &request.query, request.k as usize)).await?;
+        let mut metrics = found.metrics;
+        metrics.elapsed = Micros(start.elapsed().as_micros() as _);
+        Ok(Metered { value: found.hits, metrics })
+    }
+}
+
+#[async_trait]
+impl TraceSink for Embedded {
+    async fn record(&self, trace: &Trace) -> Result<(), PluginError> {
+        let trace = trace.clone();
+        self.blocking("recording a trace".to_owned(), move |engine| engine.traces.record(&trace)).await
+    }
+}

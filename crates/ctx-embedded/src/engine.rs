@@ -1,0 +1,286 @@
+//! The engine: one store, the configured sources, everything synchronous. The contracts are in `contracts`.
+
+use crate::describe;
+use crate::error::EmbeddedError;
+use crate::index::run::RunContext;
+use crate::probe::probe;
+use crate::rows::{RowCache, passage};
+use crate::search::{Found, search};
+use crate::tokens::O200k;
+use crate::traces::Traces;
+use crate::view::{SourceView, Views};
+use ctx_contracts::{Freshness, IndexEvent, IndexReport};
+use ctx_embed::StaticModel;
+use ctx_ingest::passage_is_current;
+use ctx_runtime::config::{Refresh, SourceConfig};
+use ctx_store::{Generation, Store, StoreError, Writer};
+use ctx_types::passage::Locator;
+use ctx_types::{AccessPath, Passage, Probe, SourceEntry, SourceName, Tokens};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Waited for another writer before saying so.
+const QUIET_WAIT: Duration = Duration::from_millis(250);
+
+/// How the engine behaves.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Longest wait for another writer of the same store.
+    pub lock_wait: Duration,
+    /// When sources without a `refresh:` of their own are looked at again.
+    pub refresh: Refresh,
+    /// When records reach the disk.
+    pub durability: ctx_store::Durability,
+}
+
+impl Default for EngineOptions {
+    /// Thirty seconds, every five seconds, within ten milliseconds.
+    fn default() -> Self {
+        EngineOptions { lock_wait: Duration::from_secs(30), refresh: Refresh::Interval(5), durability: ctx_store::Durability::Async }
+    }
+}
+
+/// One store and its sources. Share it behind an `Arc`; every method takes `&self`.
+pub struct Engine {
+    store: Store,
+    sources: BTreeMap<SourceName, SourceConfig>,
+    options: EngineOptions,
+    model: &'static StaticModel,
+    counter: O200k,
+    views: Views,
+    rows: RowCache,
+    checked: Mutex<BTreeMap<SourceName, Instant>>,
+    pub(crate) traces: Traces,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("store", &self.store.root()).field("sources", &self.sources.len()).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// An engine over the store in `root`. Nothing is read or created yet.
+    pub fn open(root: impl Into<PathBuf>, sources: BTreeMap<SourceName, SourceConfig>, options: EngineOptions) -> Engine {
+        let store = Store::open(root);
+        Engine {
+            traces: Traces::new(store.clone(), options.durability),
+            store,
+            sources,
+            options,
+            model: StaticModel::embedded(),
+            counter: O200k::new(),
+            views: Views::default(),
+            rows: RowCache::default(),
+            checked: Mutex::default(),
+        }
+    }
+
+    /// The store's folder.
+    pub fn root(&self) -> &Path {
+        self.store.root()
+    }
+
+    /// The files of the store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Configured sources.
+    pub fn sources(&self) -> &BTreeMap<SourceName, SourceConfig> {
+        &self.sources
+    }
+
+    fn source(&self, name: &SourceName) -> Result<&SourceConfig, EmbeddedError> {
+        self.sources.get(name).ok_or_else(|| EmbeddedError::UnknownSource {
+            name: name.to_string(),
+            known: self.sources.keys().map(SourceName::as_str).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The writer's lock, waited for with a word after a quarter of a second.
+    fn writer(&self, progress: &dyn Fn(IndexEvent)) -> Result<Writer, StoreError> {
+        match self.store.writer(QUIET_WAIT.min(self.options.lock_wait)) {
+            Err(StoreError::Busy { holder, waited, .. }) if waited < self.options.lock_wait => {
+                progress(IndexEvent::Waiting { holder: holder.to_string() });
+                self.store.writer(self.options.lock_wait - waited)
+            }
+            other => other,
+        }
+    }
+
+    fn run<'a>(
+        &'a self, name: &'a SourceName, exclude: &'a [PathBuf], progress: &'a dyn Fn(IndexEvent), cancelled: &'a dyn Fn() -> bool,
+    ) -> Result<RunContext<'a>, EmbeddedError> {
+        let config = self.source(name)?;
+        Ok(RunContext {
+            name, config, exclude, progress, cancelled, model: self.model, counter: self.counter, views: &self.views, verify: false, purge: false,
+        })
+    }
+
+    /// Brings the sources up to date; all of them if none is named. `purge` merges, so that deleted text leaves the disk.
+    /// A store whose manifest is damaged is built again from the sources.
+    pub fn index(
+        &self, sources: &[SourceName], purge: bool, progress: &dyn Fn(IndexEvent), cancelled: &dyn Fn() -> bool,
+    ) -> Result<Vec<IndexReport>, EmbeddedError> {
+        let mut names: Vec<SourceName> = sources.to_vec();
+        let (mut writer, rebuilt) = match self.writer(progress) {
+            Ok(writer) => (writer, false),
+            Err(StoreError::Corrupt { .. }) => (self.store.writer_rebuilding(self.options.lock_wait)?, true),
+            Err(error) => return Err(error.into()),
+        };
+        if names.is_empty() || rebuilt {
+            names = self.sources.keys().cloned().collect();
+        }
+        let exclude = [self.root().to_owned()];
+        let mut reports = Vec::new();
+        for name in &names {
+            let context = RunContext { verify: true, purge, ..self.run(name, &exclude, progress, cancelled)? };
+            let mut report = context.index(&mut writer)?;
+            if rebuilt {
+                report.warnings.push("the store's manifest was damaged: everything was indexed again".to_owned());
+            }
+            reports.push(report);
+            self.mark_checked(name);
+        }
+        self.traces.absorb(&writer)?;
+        Ok(reports)
+    }
+
+    /// Looks for changes as each source's `refresh:` says and indexes what changed. Takes the writer's lock only if
+    /// something did.
+    pub fn refresh(
+        &self, sources: &[SourceName], progress: &dyn Fn(IndexEvent), cancelled: &dyn Fn() -> bool,
+    ) -> Result<Vec<IndexReport>, EmbeddedError> {
+        let generation = self.store.current()?;
+        let exclude = [self.root().to_owned()];
+        let mut stale = Vec::new();
+        for name in sources {
+            if self.is_due(name, &generation)? {
+                let context = self.run(name, &exclude, progress, cancelled)?;
+                if context.is_stale(&generation)? {
+                    stale.push(name);
+                } else {
+                    self.mark_checked(name);
+                }
+            }
+        }
+        drop(generation);
+        if stale.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut writer = self.writer(progress)?;
+        let mut reports = Vec::new();
+        for name in stale {
+            reports.push(self.run(name, &exclude, progress, cancelled)?.index(&mut writer)?);
+            self.mark_checked(name);
+        }
+        Ok(reports)
+    }
+
+    /// A source that was never published is always due.
+    fn is_due(&self, name: &SourceName, generation: &Generation) -> Result<bool, EmbeddedError> {
+        let config = self.source(name)?;
+        if generation.source(name).is_none() {
+            return Ok(true);
+        }
+        let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied();
+        Ok(match config.refresh.unwrap_or(self.options.refresh) {
+            Refresh::Always => true,
+            Refresh::Manual => false,
+            Refresh::Interval(seconds) => checked.is_none_or(|at| at.elapsed() >= Duration::from_secs(seconds)),
+        })
+    }
+
+    fn mark_checked(&self, name: &SourceName) {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), Instant::now());
+    }
+
+    fn view(&self, name: &SourceName) -> Result<Arc<SourceView>, EmbeddedError> {
+        self.source(name)?;
+        let generation = self.store.current()?;
+        self.views.get(&generation, name).ok_or_else(|| EmbeddedError::NotIndexed { name: name.to_string() })
+    }
+
+    /// Catalog entries of all configured sources.
+    pub fn describe(&self) -> Result<BTreeMap<SourceName, SourceEntry>, EmbeddedError> {
+        let generation = match self.store.current() {
+            Ok(generation) => generation,
+            Err(error) => {
+                let error = EmbeddedError::from(error);
+                return Ok(self.sources.iter().map(|(name, config)| (name.clone(), describe::unpublished(config, Some(&error)))).collect());
+            }
+        };
+        let entry = |name: &SourceName, config: &SourceConfig| match self.views.get(&generation, name) {
+            Some(view) => describe::entry(&view, config, self.model),
+            None => describe::unpublished(config, None),
+        };
+        Ok(self.sources.iter().map(|(name, config)| (name.clone(), entry(name, config))).collect())
+    }
+
+    /// What the sources know about a goal. A source that cannot be probed is left out and planned with priors.
+    pub fn probe(&self, goal: &str, sources: &[SourceName]) -> Result<Probe, EmbeddedError> {
+        let mut found = Probe { goal_tokens: Tokens(u64::from(self.counter.tokens(goal))), ..Probe::default() };
+        for name in sources {
+            match self.view(name).and_then(|view| probe(&view, self.model, goal)) {
+                Ok(source) => drop(found.sources.insert(name.clone(), source)),
+                Err(error @ EmbeddedError::UnknownSource { .. }) => return Err(error),
+                Err(error) => tracing::warn!(source = %name, %error, "not probed"),
+            }
+        }
+        Ok(found)
+    }
+
+    /// One leg over one source: at most `k` hits, best first.
+    pub fn search(&self, source: &SourceName, path: AccessPath, query: &str, k: usize) -> Result<Found, EmbeddedError> {
+        let view = self.view(source)?;
+        search(&view, self.model, &self.rows, path, query, k)
+    }
+
+    /// The passage with this id in the current generation.
+    pub fn passage(&self, source: &SourceName, id: &str) -> Result<Option<Passage>, EmbeddedError> {
+        let view = self.view(source)?;
+        for segment in &view.segments {
+            let filter = segment.filter()?;
+            let mut ordinals = segment.open.keys()?.with_id(id);
+            ordinals.retain(|ordinal| filter.is_live(*ordinal));
+            if ordinals.is_empty() {
+                continue;
+            }
+            let rows = segment.open.rows()?.passages(&ordinals)?;
+            if let Some(row) = rows.into_iter().find(|row| row.id == id) {
+                return Ok(Some(passage(source, row)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the bytes of a passage still stand in its file. Paths outside the source are refused.
+    pub fn recheck(&self, locator: &Locator, fingerprint: &str) -> Result<Freshness, EmbeddedError> {
+        let view = self.view(&locator.source)?;
+        let root = PathBuf::from(&view.state.root);
+        if passage_is_current(&root, locator, fingerprint)? {
+            return Ok(Freshness::Current);
+        }
+        let exists = root.join(&locator.path).symlink_metadata().is_ok();
+        Ok(if exists { Freshness::Changed } else { Freshness::Gone })
+    }
+
+    /// Times a few real queries per source and keeps the timings in the catalog; counts are exact after every index.
+    pub fn analyze(&self, sources: &[SourceName], progress: &dyn Fn(IndexEvent)) -> Result<(), EmbeddedError> {
+        let names: Vec<SourceName> = if sources.is_empty() { self.sources.keys().cloned().collect() } else { sources.to_vec() };
+        let mut timed = Vec::new();
+        for name in &names {
+            let view = self.view(name)?;
+            timed.push((name, crate::analyze::timings(&view, self.model, &self.rows)?));
+        }
+        let mut writer = self.writer(progress)?;
+        for (name, timings) in timed {
+            crate::analyze::publish(&mut writer, name, timings)?;
+        }
+        self.views.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! Names of the embedded default in a registry, and the short way to a runtime over it.
+
+use crate::contracts::Embedded;
+use crate::engine::{Engine, EngineOptions};
+use crate::policy::BuiltinPolicy;
+use crate::tokens::O200k;
+use ctx_contracts::{ErrorKind, Model, PluginError, Policy, Reasoner, Retriever, Store, TokenCounter, TraceSink, Verifier};
+use ctx_http_model::{OpenAiCompatible, Secret, TierSettings};
+use ctx_local::{AnswersQuestion, Citations, Extractive, SingleShot, Support};
+use ctx_runtime::config::{Durability, Tier};
+use ctx_runtime::{BuildContext, Config, Contract, Registry, RegistryError, Runtime, RuntimeError};
+use ctx_types::catalog::Prices;
+use std::sync::Arc;
+
+/// Who registers these names, for messages.
+const BY: &str = "ctx-embedded";
+/// Where a tier without an address is looked for.
+const DEFAULT_BASE_URL: &str = "http://localhost:11434/v1";
+
+/// A registry with everything embedded; the store opens in the folder that the configuration names.
+pub fn registry() -> Result<Registry, RegistryError> {
+    filled(None)
+}
+
+/// The same, over an engine that is open already.
+pub fn registry_over(engine: Arc<Engine>) -> Result<Registry, RegistryError> {
+    filled(Some(engine))
+}
+
+/// A runtime over the embedded default, and its engine. `options` hold where the configuration is silent.
+pub async fn open(config: Config, options: EngineOptions) -> Result<(Runtime, Arc<Engine>), RuntimeError> {
+    let engine = Arc::new(engine(&config, options)?);
+    let registry = registry_over(Arc::clone(&engine))?;
+    Ok((Runtime::from_config(config, &registry).await?, engine))
+}
+
+/// An engine as configured.
+pub fn engine(config: &Config, options: EngineOptions) -> Result<Engine, PluginError> {
+    let Some(root) = &config.store else {
+        let error = PluginError::new(ErrorKind::BadRequest, "opening the store", "no folder is configured");
+        return Err(error.with_hint("give --store or CTXRT_STORE"));
+    };
+    let durability = match config.runtime.durability {
+        Durability::None => ctx_store::Durability::None,
+        Durability::Async => ctx_store::Durability::Async,
+        Durability::Sync => ctx_store::Durability::Sync,
+    };
+    Ok(Engine::open(root.clone(), config.sources.clone(), EngineOptions { durability, ..options }))
+}
+
+fn filled(engine: Option<Arc<Engine>>) -> Result<Registry, RegistryError> {
+    let mut registry = Registry::new();
+    let given = engine.clone();
+    registry.store("duckdb", BY, move |context| Ok(Arc::new(embedded(context, &given)?) as Arc<dyn Store>))?;
+    let given = engine.clone();
+    registry.retriever("local", BY, move |context| Ok(Arc::new(embedded(context, &given)?) as Arc<dyn Retriever>))?;
+    registry.trace_sink("store", BY, move |context| Ok(Arc::new(embedded(context, &engine)?) as Arc<dyn TraceSink>))?;
+    registry.default_names(Contract::TraceSink, &["store"]);
+    registry.policy("builtin", BY, |context| Ok(Arc::new(BuiltinPolicy::new(context.config)) as Arc<dyn Policy>))?;
+    registry.token_counter("o200k", BY, |_| Ok(Arc::new(O200k::new()) as Arc<dyn TokenCounter>))?;
+    registry.default_names(Contract::TokenCounter, &["o200k"]);
+    registry.model("openai_compatible", BY, |tier, _| Ok(Arc::new(OpenAiCompatible::new(tier_settings(tier))?) as Arc<dyn Model>))?;
+    registry.reasoner("extractive", BY, |_| Ok(Arc::new(Extractive) as Arc<dyn Reasoner>))?;
+    registry.reasoner("single_shot", BY, |_| Ok(Arc::new(SingleShot) as Arc<dyn Reasoner>))?;
+    registry.default_names(Contract::Reasoner, &["extractive", "single_shot"]);
+    registry.verifier("answers_question", BY, |_| Ok(Arc::new(AnswersQuestion) as Arc<dyn Verifier>))?;
+    registry.verifier("support", BY, |_| Ok(Arc::new(Support) as Arc<dyn Verifier>))?;
+    registry.verifier("citations", BY, |_| Ok(Arc::new(Citations) as Arc<dyn Verifier>))?;
+    registry.default_names(Contract::Verifier, &["answers_question", "support", "citations"]);
+    Ok(registry)
+}
+
+/// The engine that was given, or the one that the plugins of this runtime share.
+fn embedded(context: &BuildContext<'_>, given: &Option<Arc<Engine>>) -> Result<Embedded, PluginError> {
+    if let Some(engine) = given {
+        return Ok(Embedded::new(Arc::clone(engine)));
+    }
+    let shared = context.shared.get_or_make(|| {
+        let engine = engine(context.config, EngineOptions::default())?;
+        Ok::<_, PluginError>(Embedded::new(Arc::new(engine)))
+    })?;
+    Ok(Embedded::clone(&shared))
+}
+
+/// A tier as its wire adapter wants it. The key comes from the environment and goes nowhere else.
+fn tier_settings(tier: &Tier) -> TierSettings {
+    let key = tier.api_key_env.as_ref().map(|name| (name, std::env::var(name).ok().filter(|value| !value.trim().is_empty())));
+    TierSettings {
+        name: tier.name.clone(),
+        base_url: tier.base_url.clone().unwrap_or_else(|| DEFAULT_BASE_URL.to_owned()),
+        model: tier.model.clone().unwrap_or_default(),
+        api_key: key.as_ref().and_then(|(_, value)| value.as_deref()).map(Secret::new),
+        missing_key: key.filter(|(_, value)| value.is_none()).map(|(name, _)| name.clone()),
+        local: tier.local,
+        accepts: tier.accepts,
+        good_for: tier.good_for.clone(),
+        context_window: tier.context_window,
+        max_output: tier.max_output_tokens,
+        prices: tier.price.as_ref().map(|price| Prices {
+            input: price.input,
+            cached_input: price.cached_input,
+            cache_write: price.cache_write,
+            output: price.output,
+            provenance: "configured".to_owned(),
+        }),
+        tokenizer: tier.tokenizer.clone(),
+    }
+}
