@@ -13,8 +13,11 @@ use ctx_types::{AccessPath, Certainty, Estimated, Intent, Ppm, SourceEntry, Sour
 const BM25_TERM_MAX: f64 = 2.2;
 /// Interval half width, in logits, of a fitted estimate about one query: leave-one-collection-out residuals are of this size.
 const LOGIT_SPREAD: f64 = 1.5;
-/// Without a probe or statistics nothing is known: P = .5, interval [.05, .95].
-const BLIND: (u32, u32, u32) = (500_000, 50_000, 950_000);
+/// Without a probe or statistics nothing is known: the interval is [.05, .95].
+const BLIND: (u32, u32) = (50_000, 950_000);
+/// Passages of an unknown source among which the evidence is with P = .5. More of them hold it rather than fewer, so the
+/// point moves along the path's slope. A guess: nothing can be fitted on a source that nobody has looked into.
+const BLIND_READ: f64 = 10.0;
 
 /// Features before retrieval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -84,13 +87,13 @@ fn logit_before(c: &BeforeCoefficients, f: &Before, read: f64) -> f64 {
 
 /// P(evidence among `read` passages of this path), before retrieval. Non-decreasing in `read`.
 pub fn expected(path: AccessPath, features: Option<&Before>, read: f64, passages: u64, intent: &Intent) -> Estimated<Ppm> {
-    let Some(f) = features else { return blind() };
     let shipped = coefficients::evidence();
     if read <= 0.0 {
         return Estimated::new(Ppm(0), Ppm(0), Ppm(0), Certainty::Configured, "reads nothing");
     }
     let lookup = if path == AccessPath::Whole { AccessPath::HybridLinear } else { path };
     let c = &shipped.before[lookup.as_str()];
+    let Some(f) = features else { return blind(c, read, intent) };
     let read = read.min(passages as f64);
     let z = logit_before(c, f, read);
     let reach = identifier_reach(path, f, read);
@@ -130,9 +133,10 @@ fn multi_hop(p: f64, intent: &Intent) -> f64 {
     (1.0 - m) * p + m * p * p
 }
 
-fn blind() -> Estimated<Ppm> {
-    let (value, low, high) = BLIND;
-    Estimated::new(Ppm(value), Ppm(low), Ppm(high), Certainty::Prior, "no statistics of this source")
+fn blind(c: &BeforeCoefficients, read: f64, intent: &Intent) -> Estimated<Ppm> {
+    let (low, high) = BLIND;
+    let point = Ppm::from_share(multi_hop(sigmoid(c.ln_read * libm::log(read / BLIND_READ)), intent));
+    Estimated::new(point, Ppm(low), Ppm(high), Certainty::Prior, "no statistics of this source")
 }
 
 /// What the lists of one access looked like.

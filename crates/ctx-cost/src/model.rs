@@ -3,6 +3,7 @@
 use crate::evidence::{self, Before};
 use crate::quality;
 use crate::statistics::{Field, OperatorClass, SizeClass, StatKey, Statistics};
+use ctx_types::catalog::SourceState;
 use ctx_types::estimate::AlternativeEstimate;
 use ctx_types::{
     AccessPath, Alternative, Catalog, Certainty, Constraints, Estimated, Intent, Layout, Micros, ModelEntry, ModelName, NanoUsd, Operator, PicoUsd,
@@ -69,11 +70,12 @@ fn per_ktoken((p50, p90): (u64, u64), tokens: Tokens) -> (u64, u64) {
     (p50 * k / 1_000, p90 * k / 1_000)
 }
 
-/// Passages of a source that fit: k, the quota and `final_k` bound them, and the source itself does.
+/// Passages of a source that fit: k, the quota and `final_k` bound them, and the source itself does once it was counted.
 pub fn expected_passages(inputs: &CostInputs<'_>, entry: &SourceEntry, k: u32, quota: Tokens) -> f64 {
     let mean = mean_passage(entry);
     let most = inputs.limits.final_k.or(inputs.settings.final_k).map_or(f64::MAX, f64::from);
-    f64::from(k).min(quota.get() as f64 / mean).min(most).min(entry.passages.max(1) as f64)
+    let held = if entry.state == SourceState::NoStatistics { f64::MAX } else { entry.passages.max(1) as f64 };
+    f64::from(k).min(quota.get() as f64 / mean).min(most).min(held)
 }
 
 fn mean_passage(entry: &SourceEntry) -> f64 {
@@ -181,7 +183,12 @@ fn call(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, context:
     let (output, cap) = output_tokens(inputs, model, entry);
     let total = |i: Tokens, o: Tokens| (price(entry.prices.input, i) + price(entry.prices.output, o)).ceil_nano();
     let known = entry.prices.input.is_some() && entry.prices.output.is_some();
-    let certainty = if known { output.certainty } else { Certainty::Unknown };
+    let free = entry.prices.input == Some(PicoUsd(0)) && entry.prices.output == Some(PicoUsd(0));
+    let certainty = match (known, free) {
+        (false, _) => Certainty::Unknown,
+        (true, true) => Certainty::Configured,
+        (true, false) => output.certainty,
+    };
     let generation = |t: Tokens, per: Micros| Micros(t.get() * per.get());
     let key = StatKey::model(inputs.tenant, Field::Latency, model, inputs.intent.bucket);
     let prior = Estimated::new(

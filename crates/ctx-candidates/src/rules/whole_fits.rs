@@ -1,6 +1,7 @@
-//! A whole source is sent only if it fits the largest pack budget.
+//! A whole source is sent only if it is known to fit the largest pack budget.
 
 use crate::{grid, View};
+use ctx_types::catalog::SourceState;
 use ctx_types::{AccessPath, Alternative, Operator, Stage};
 
 pub(super) fn prune(view: &View<'_>, alternative: &Alternative) -> Option<String> {
@@ -9,6 +10,9 @@ pub(super) fn prune(view: &View<'_>, alternative: &Alternative) -> Option<String
     };
     let largest = grid::budgets(view.limits).into_iter().max()?;
     let entry = view.source(source)?;
+    if entry.state == SourceState::NoStatistics {
+        return Some(format!("`{source}` has no statistics: nobody knows whether it fits"));
+    }
     if entry.tokens > largest {
         return Some(format!("`{source}` holds {} tokens, the largest context is {largest}", entry.tokens));
     }
