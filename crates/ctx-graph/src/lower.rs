@@ -167,27 +167,27 @@ impl<'a> Lowering<'a> {
     }
 
     /// Rejected alternatives that are this leg alone and could have been executed.
-    fn alternatives_of(&self, source: &SourceName, path: LegPath) -> impl Iterator<Item = (u32, &'a AlternativeEstimate)> {
+    fn alternatives_of(&self, source: &SourceName, path: LegPath) -> impl Iterator<Item = (u32, Tokens, &'a AlternativeEstimate)> {
         static NOTHING: AlternativeEstimate = AlternativeEstimate { hits: None, tokens: None, cost: None, latency: None, evidence: None, quality: None };
         let source = source.clone();
         self.plan.rejected.iter().filter_map(move |rejection| match (&rejection.alternative.stage, &rejection.alternative.operator) {
-            (Stage::Access(s), Operator::Access { path: p, k, .. }) if *s == source && *p == path.access_path() && !matches!(rejection.fate, Fate::Pruned { .. }) => {
-                Some((*k, rejection.estimate.as_ref().unwrap_or(&NOTHING)))
+            (Stage::Access(s), Operator::Access { path: p, k, quota }) if *s == source && *p == path.access_path() && !matches!(rejection.fate, Fate::Pruned { .. }) => {
+                Some((*k, *quota, rejection.estimate.as_ref().unwrap_or(&NOTHING)))
             }
             _ => None,
         })
     }
 
-    /// A leg's estimate is that of the alternative which is this leg alone, the nearest `k` first. Where there is none, only
+    /// A leg's estimate is that of the alternative which is this leg alone, the nearest `k` and quota first. Where there is none, only
     /// the hybrid's latency is known to bound it.
     fn leg_estimate(&self, read: &SourceAccess<'_>, path: LegPath) -> AlternativeEstimate {
         if path.access_path() == read.path {
             return read.estimate.clone();
         }
-        let nearest = self.alternatives_of(read.source, path).min_by_key(|(k, _)| k.abs_diff(read.k));
+        let nearest = self.alternatives_of(read.source, path).min_by_key(|(k, quota, _)| (k.abs_diff(read.k), quota.get().abs_diff(read.quota.get())));
         nearest.map_or_else(
             || AlternativeEstimate { latency: read.estimate.latency.clone(), ..AlternativeEstimate::default() },
-            |(_, estimate)| estimate.clone(),
+            |(_, _, estimate)| estimate.clone(),
         )
     }
 
