@@ -79,10 +79,12 @@ impl Usage {
     /// Bit set of the limits it breaks, bit i for `Limit::ALL[i]`.
     pub fn violations(&self, limits: &Constraints) -> u8 {
         let late = limits.max_latency.is_some_and(|m| self.latency > m.get());
+        // No run takes no time: under a limit of zero nothing needs to be measured.
+        let hopeless = limits.max_latency.is_some_and(|m| m.get() == 0);
         let limited = limits.max_latency.is_some();
         let broken = [
             limits.max_cost.is_some_and(|m| self.cost > m),
-            late && (self.latency_measured || limits.uncertain_latency == UncertainLatency::Refuse),
+            hopeless || late && (self.latency_measured || limits.uncertain_latency == UncertainLatency::Refuse),
             limited && !self.latency_measured && limits.uncertain_latency == UncertainLatency::Refuse,
             limits.max_tokens.is_some_and(|m| self.tokens > m),
             limits.max_calls.is_some_and(|m| self.calls > m),

@@ -9,7 +9,7 @@ use ctx_types::goal::Hint;
 use ctx_types::{AccessPath, Catalog, Constraints, Denial, FuseMethod, Goal, Layout, Plan, Probe, Settings, SourceName, Strategy};
 
 /// Longest accepted goal text.
-pub const GOAL_BYTES_MAX: usize = 1 << 20;
+pub(crate) const GOAL_BYTES_MAX: usize = 1 << 20;
 
 /// Inputs of planning; all borrowed, all values.
 #[derive(Clone, Copy, Debug)]

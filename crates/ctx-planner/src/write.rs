@@ -168,7 +168,6 @@ fn estimate(context: &Context<'_>, winner: &Candidate, chosen: &[PlannedAlternat
     let cost = terms.cost.half_even_nano();
     let unknown = context.assembled.price_unknown[winner.frame];
     let context_tokens = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
-    let output = answer.and_then(|a| a.estimate.tokens.as_ref());
     let tokens = match &answer.map(|a| &a.alternative.operator) {
         Some(Operator::Answer { model: Some(m), .. }) => context.cost.catalog.models.get(m).map_or_else(TokenClasses::default, |entry| {
             let (input, _) = model::prompt_tokens(context.cost, entry, context_tokens);
@@ -185,7 +184,7 @@ fn estimate(context: &Context<'_>, winner: &Candidate, chosen: &[PlannedAlternat
         risk: Ppm::from_share(terms.risk),
         loss: Ppm::from_share(terms.loss),
         cache: Ppm::from_share(terms.cache),
-        cost: Estimated::new(cost, if frame.calls == 0 { cost } else { NanoUsd(0) }, usage.cost, if unknown { Certainty::Unknown } else { cost_certainty(frame, output) }, "tokens × price table"),
+        cost: Estimated::new(cost, if frame.calls == 0 { cost } else { NanoUsd(0) }, usage.cost, if unknown { Certainty::Unknown } else { cost_certainty(answer.and_then(|a| a.estimate.cost.as_ref())) }, "tokens × price table"),
         cost_incomplete: unknown,
         cost_bound: usage.cost,
         latency: Estimated::new(terms.latency, Micros(0), Micros(usage.latency), latency_certainty(chosen), "critical path"),
@@ -196,8 +195,8 @@ fn estimate(context: &Context<'_>, winner: &Candidate, chosen: &[PlannedAlternat
     }
 }
 
-fn cost_certainty(frame: &Frame, tokens: Option<&Estimated<Tokens>>) -> Certainty {
-    if frame.calls == 0 { Certainty::Configured } else { tokens.map_or(Certainty::Prior, |t| t.certainty) }
+fn cost_certainty(call: Option<&Estimated<NanoUsd>>) -> Certainty {
+    call.map_or(Certainty::Configured, |c| c.certainty)
 }
 
 fn latency_certainty(chosen: &[PlannedAlternative]) -> Certainty {
