@@ -167,8 +167,8 @@ fn plan_view(plan: &Plan, graph: &ExecutionGraph, input: &ExplainInput<'_>) -> P
         pruned,
         verification: verification(graph),
         token_budget: token_budget(plan, graph),
-        best: if input.options.verbose { plan.best.clone() } else { Vec::new() },
-        frontier: if input.options.verbose { plan.frontier.clone() } else { Vec::new() },
+        best: if input.options.verbose { verbose::complete(plan, &plan.best) } else { Vec::new() },
+        frontier: if input.options.verbose { verbose::complete(plan, &plan.frontier) } else { Vec::new() },
     }
 }
 
@@ -207,24 +207,24 @@ fn tree(graph: &ExecutionGraph, node: &Node, input: &ExplainInput<'_>, seen: &mu
 
 fn title(node: &Node) -> String {
     match &node.op {
-        NodeOp::Access { source, path, k, quota } => format!("{} on {source}  (k={k}, quota={quota} tokens)", access_title(path.as_str())),
+        NodeOp::Access { source, path, k, quota } => format!("{} on {source} k={k} quota={quota}", access_title(path.as_str())),
         NodeOp::FuseLegs { source, method, exact, .. } => {
             let how = match method {
-                LegFusion::Single { .. } => "Ranked list".to_owned(),
+                LegFusion::Single { .. } => "Ranked List".to_owned(),
                 LegFusion::Linear { weights } => {
-                    let parts: Vec<String> = weights.iter().map(|w| format!("{} {}", w.weight, short(&w.leg, source))).collect();
+                    let parts: Vec<String> = weights.iter().map(|w| format!("{} × {:.2}", short(&w.leg, source), w.weight.share())).collect();
                     format!("Linear Fusion ({})", parts.join(" + "))
                 }
                 LegFusion::Rrf { constant } => format!("Reciprocal Rank Fusion ({constant})"),
             };
-            let first = if exact.is_some() { ", exact identifiers first" } else { "" };
-            format!("{how} of {source}{first}")
+            let first = if exact.is_some() { ", exact first" } else { "" };
+            format!("{how} on {source}{first}")
         }
         NodeOp::Fuse { method } => format!("Fuse sources by {method}"),
         NodeOp::Rerank { reranker } => format!("Rerank by {reranker}"),
         NodeOp::Pack { budget, layout, final_k, .. } => {
-            let most = final_k.map(|k| format!(", at most {k} passages")).unwrap_or_default();
-            format!("Pack {layout}  (budget={budget} tokens{most})")
+            let most = final_k.map(|k| format!(" final_k={k}")).unwrap_or_default();
+            format!("Pack {layout} budget={budget}{most}")
         }
         NodeOp::Compress { compressor } => format!("Compress by {compressor}"),
         NodeOp::Answer { strategy, model: Some(model) } => format!("Answer {strategy} by {model}"),

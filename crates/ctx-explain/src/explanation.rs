@@ -87,10 +87,20 @@ pub struct PlanView {
     pub token_budget: String,
     /// VERBOSE: best complete plans.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub best: Vec<CompletePlan>,
+    pub best: Vec<CompleteView>,
     /// VERBOSE: Pareto set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub frontier: Vec<CompletePlan>,
+    pub frontier: Vec<CompleteView>,
+}
+
+/// A complete plan in brief, with the numbers of its operators.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CompleteView {
+    /// The plan.
+    #[serde(flatten)]
+    pub plan: CompletePlan,
+    /// Its operators with their numbers, in pipeline order: what tells two plans of one shape apart.
+    pub operators: String,
 }
 
 /// One node of the tree.

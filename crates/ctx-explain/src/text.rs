@@ -1,14 +1,14 @@
 //! The PostgreSQL-like text form.
 
 use crate::escape::{self, line};
-use crate::explanation::{ActualView, Explanation, InfeasibleView, NodeView, Numbers, PlanView, RejectedGroup, RunView, Summary};
-use ctx_types::plan::{CompletePlan, Relaxation};
+use crate::explanation::{ActualView, CompleteView, Explanation, InfeasibleView, NodeView, Numbers, PlanView, RejectedGroup, RunView, Summary};
+use ctx_types::plan::Relaxation;
 use ctx_types::{Micros, NanoUsd, Ppm};
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// Columns; lines of the head are clipped to it, node lines are not (a cut number is a wrong number).
+    /// Columns. Lines are broken between words, never cut (a cut number is a wrong number); only the goal is clipped.
     pub width: usize,
 }
 
@@ -31,7 +31,7 @@ pub fn text(explanation: &Explanation, options: &TextOptions) -> String {
     if let Some(infeasible) = &explanation.infeasible {
         infeasible_head(&mut out, infeasible);
     }
-    out.head("Goal", &explanation.goal);
+    out.goal(&explanation.goal);
     out.head("Intent", &intent(explanation));
     sources(&mut out, explanation);
     if let Some(plan) = &explanation.plan {
@@ -75,25 +75,55 @@ impl Writer {
         self.text.push('\n');
     }
 
-    /// `Name: value`, on one line of at most the width.
-    fn head(&mut self, name: &str, value: &str) {
-        let content = format!("{name}: {}", line(value));
-        let clipped = escape::clip(&content, self.width.max(20)).into_owned();
+    /// The goal on one line, clipped: it may be of any length.
+    fn goal(&mut self, goal: &str) {
+        let content = format!("Goal: {}", line(goal));
+        let clipped = escape::clip(&content, self.columns()).into_owned();
         self.raw(0, &clipped);
+    }
+
+    /// `Name: value`, continued on indented lines.
+    fn head(&mut self, name: &str, value: &str) {
+        self.wrapped(0, 2, &format!("{name}: {}", line(value)));
+    }
+
+    /// Words, on as many lines as they need; a word longer than a line stands alone.
+    fn wrapped(&mut self, first: usize, rest: usize, content: &str) {
+        let (mut indent, mut current) = (first, String::new());
+        for word in content.split(' ') {
+            if !current.is_empty() && indent + escape::width(&current) + 1 + escape::width(word) > self.columns() {
+                self.raw(indent, current.trim_end());
+                (indent, current) = (rest, String::new());
+            }
+            if !current.is_empty() {
+                current.push(' ');
+            }
+            current.push_str(word);
+        }
+        self.raw(indent, current.trim_end());
+    }
+
+    /// No terminal is narrower than this; a width of 0 means nobody knows.
+    fn columns(&self) -> usize {
+        const COLUMNS_MIN: usize = 20;
+        self.width.max(COLUMNS_MIN)
     }
 }
 
 fn node(out: &mut Writer, view: &NodeView, depth: usize, explanation: &Explanation) {
     let (indent, arrow) = if depth == 0 { (0, "") } else { (depth * 4 - 2, "-> ") };
-    let mut content = format!("{arrow}{}", line(&view.title));
-    if explanation.options.costs {
-        content.push_str(&estimate(&view.estimate));
-    }
-    if let Some(actual) = &view.actual {
-        content.push_str(&actual_text(actual, explanation.options.timing));
-    }
-    out.raw(indent, &content);
+    let title = format!("{arrow}{}", line(&view.title));
     let inner = indent + arrow.len() + 2;
+    let estimated = if explanation.options.costs { estimate(&view.estimate) } else { String::new() };
+    let actual = view.actual.as_ref().map(|a| actual_text(a, explanation.options.timing)).unwrap_or_default();
+    let whole = format!("{title}{estimated}{actual}");
+    // Brackets that do not fit beside the title stand below it, whole.
+    if indent + escape::width(&whole) <= out.columns() {
+        out.raw(indent, &whole);
+    } else {
+        out.raw(indent, &title);
+        [&estimated, &actual].into_iter().filter(|part| !part.is_empty()).for_each(|part| out.raw(inner, part.trim_start()));
+    }
     if let Some(actual) = &view.actual {
         details(out, actual, inner, explanation);
     }
@@ -172,7 +202,7 @@ fn details(out: &mut Writer, actual: &ActualView, indent: usize, explanation: &E
         };
         out.raw(indent, &format!("q-error: {}{own}", q.join(", ")));
     }
-    if explanation.options.buffers {
+    if explanation.options.buffers && (actual.bytes.is_some() || actual.cache_hits.is_some()) {
         let bytes = actual.bytes.map_or_else(|| "unknown".to_owned(), |b| b.to_string());
         let cached = actual.cache_hits.map_or_else(|| "unknown".to_owned(), |c| c.to_string());
         out.raw(indent, &format!("Buffers: {bytes} bytes read, cache hits {cached}"));
@@ -216,18 +246,11 @@ fn totals(out: &mut Writer, plan: &PlanView) {
     out.head(
         "Estimate",
         &format!(
-            "cost {more}{} (at most {}) time {}..{}  evidence {} [{}, {}] {}  accuracy {}",
+            "cost {more}{} (at most {}), time {}..{}, evidence {} [{}, {}] {}, accuracy {}",
             e.cost.value, e.cost_bound, e.latency.value, e.latency.high, e.evidence.value, e.evidence.low, e.evidence.high, e.evidence.certainty, e.accuracy.value
         ),
     );
-    let s = &plan.score;
-    out.head(
-        "Score",
-        &format!(
-            "{} = acc {} + cache {} + vrf {} + cost {} + lat {} + risk {} + hall {} + loss {}",
-            s.total, s.acc, s.cache, s.vrf, s.cost, s.lat, s.risk, s.hall, s.loss
-        ),
-    );
+    out.head("Score", &score(plan));
     let proof = match &plan.certificate.stopped_by {
         None => "optimal".to_owned(),
         Some(limit) => format!("within {} of optimal, stopped by {limit}", plan.certificate.bound - plan.certificate.value),
@@ -235,8 +258,28 @@ fn totals(out: &mut Writer, plan: &PlanView) {
     out.head("Candidates", &format!("{} complete plans, {} alternatives pruned; {proof}, {} nodes", plan.candidates, plan.pruned, plan.certificate.nodes));
     if let Some(margin) = &plan.margin {
         let flips = if margin.flips.is_empty() { "no single weight flips it".to_owned() } else { margin.flips.join(", ") };
-        out.head("Margin", &format!("{} over {}; flipped by {flips}", margin.difference, margin.runner_up));
+        out.head("Margin", &format!("{} over {}; flipped by {flips}", margin.difference, differing(&plan.shape, &margin.runner_up)));
     }
+}
+
+/// The terms that are not zero; they add up.
+fn score(plan: &PlanView) -> String {
+    let s = &plan.score;
+    let terms = [("acc", s.acc), ("cache", s.cache), ("vrf", s.vrf), ("cost", s.cost), ("lat", s.lat), ("risk", s.risk), ("hall", s.hall), ("loss", s.loss)];
+    let parts: Vec<String> = terms
+        .into_iter()
+        .filter(|(_, value)| value.get() != 0)
+        .map(|(name, value)| format!("{} {name} {}", if value.get() < 0 { '-' } else { '+' }, ctx_types::Score(value.get().saturating_abs())))
+        .collect();
+    let sum = parts.join(" ");
+    format!("{} = {}", s.total, sum.strip_prefix("+ ").unwrap_or(&sum))
+}
+
+/// The steps of another plan that this one does not share: what the runner-up would do instead.
+fn differing(mine: &str, other: &str) -> String {
+    let steps: Vec<&str> = mine.split(" → ").collect();
+    let different: Vec<&str> = other.split(" → ").filter(|step| !steps.contains(step)).collect();
+    if different.is_empty() { other.to_owned() } else { different.join(" → ") }
 }
 
 fn infeasible_head(out: &mut Writer, view: &InfeasibleView) {
@@ -273,13 +316,14 @@ fn rejected(out: &mut Writer, groups: &[RejectedGroup]) {
     }
 }
 
-fn complete(out: &mut Writer, title: &str, plans: &[CompletePlan]) {
+fn complete(out: &mut Writer, title: &str, plans: &[CompleteView]) {
     if plans.is_empty() {
         return;
     }
     out.raw(0, &format!("{title}:"));
     for (i, plan) in plans.iter().enumerate() {
-        out.raw(2, &line(&format!("{:>2}. score {} accuracy {} cost {} time {}  {}", i + 1, plan.score, plan.accuracy, plan.cost, plan.latency, plan.shape)));
+        let CompleteView { plan, operators } = plan;
+        out.raw(2, &line(&format!("{:>2}. score {} accuracy {} cost {} time {}  {operators}", i + 1, plan.score, plan.accuracy, plan.cost, plan.latency)));
     }
 }
 
