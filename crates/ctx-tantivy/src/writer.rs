@@ -185,3 +185,43 @@ fn share_permissions(path: &Path) {
 
 #[cfg(not(unix))]
 fn share_permissions(_path: &Path) {}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::search::MultiSearcher;
+
+    fn writer(path: &Path, memory_bytes: usize) -> SegmentWriter {
+        let mut writer = SegmentWriter::create_with(path, WriterOptions { memory_bytes }).expect("an empty folder");
+        for ordinal in 0..2_500 {
+            // A hundred digits a word: many distinct terms fill the budget soonest.
+            let rare: String = (0..8).map(|part| format!("{:0>100} ", ordinal * 8 + part)).collect();
+            let text = format!("common tail{} {rare}", ordinal % 3);
+            writer.add(ordinal, "", &text, "en").expect("ascending ordinals");
+        }
+        writer.writer.commit().expect("a writable folder");
+        writer
+    }
+
+    /// Spills are merged into one part whose documents stand in the order of their ordinals.
+    #[test]
+    fn a_spilled_segment_ranks_like_one_that_fits() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let hits = |name: &str, memory_bytes: usize| {
+            let path = folder.path().join(name);
+            let writer = writer(&path, memory_bytes);
+            let spills = spills_in_order(&writer.index).expect("readable spills").len();
+            writer.seal().expect("mergeable spills");
+            let reader = Arc::new(SegmentReader::open(&path).expect("a sealed segment"));
+            reader.verify().expect("sound files");
+            let searcher = MultiSearcher::new(vec![reader]);
+            (spills, searcher.search("common tail1", 50, &|_, _| false).expect("a readable segment").hits)
+        };
+        let ((small, spilled), (large, whole)) = (hits("small", MEMORY_BYTES_MIN), hits("large", 200_000_000));
+        assert!(small > 1 && large == 1, "spills: {small} and {large}");
+        assert_eq!(spilled, whole);
+        assert_eq!(spilled[0].ordinal, 1);
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ctx_tantivy::{Found, MultiSearcher, SegmentReader, SegmentWriter, TextHit, TextIndexError, WriterOptions, language};
+use ctx_tantivy::{Found, MultiSearcher, SegmentReader, SegmentWriter, TextHit, TextIndexError, language};
 
 fn seal(folder: &Path, passages: &[&str]) -> Arc<SegmentReader> {
     let mut writer = SegmentWriter::create(folder).unwrap();
@@ -240,32 +240,6 @@ fn dictionaries_are_sorted_and_counted() {
     assert_eq!(names, [("e0502".into(), 1)]);
     let contents = reader.contents().unwrap();
     assert_eq!((contents.documents, contents.tokens, contents.terms, contents.identifiers), (2, 4, 3, 1));
-}
-
-/// Spills beyond the memory budget are merged into one part whose document order follows the ordinals.
-#[test]
-fn a_spilled_segment_ranks_like_one_that_fits() {
-    let rare = |at: usize| (0..8).map(|part| format!("{:0>100} ", at * 8 + part)).collect::<String>();
-    let folder = tempfile::tempdir().unwrap();
-    let seal = |name: &str, memory_bytes: usize| {
-        let path = folder.path().join(name);
-        let mut writer = SegmentWriter::create_with(&path, WriterOptions { memory_bytes }).unwrap();
-        for ordinal in 0..30_000 {
-            writer.add(ordinal as u32, "", &format!("common tail{} {}", ordinal % 3, rare(ordinal)), "en").unwrap();
-        }
-        let spills = std::fs::read_dir(&path).unwrap().filter(|entry| is_postings(&entry.as_ref().unwrap().path())).count();
-        writer.seal().unwrap();
-        (spills, Arc::new(SegmentReader::open(&path).unwrap()))
-    };
-    let (small, large) = (seal("small", 15_000_000), seal("large", 200_000_000));
-    assert!(small.0 > 0 && large.0 == 0, "spills: {} {}", small.0, large.0);
-    let hits = |reader: &Arc<SegmentReader>| {
-        let searcher = MultiSearcher::new(vec![reader.clone()]);
-        searcher.search("common tail1", 50, &|_, _| false).unwrap().hits
-    };
-    assert_eq!(hits(&small.1), hits(&large.1));
-    assert_eq!(hits(&small.1)[0].ordinal, 1);
-    small.1.verify().unwrap();
 }
 
 #[test]
