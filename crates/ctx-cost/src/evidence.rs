@@ -18,6 +18,8 @@ const BLIND: (u32, u32) = (50_000, 950_000);
 /// Passages of an unknown source among which the evidence is with P = .5. More of them hold it rather than fewer, so the
 /// point moves along the path's slope. A guess: nothing can be fitted on a source that nobody has looked into.
 const BLIND_READ: f64 = 10.0;
+/// P(an unknown source holds the goal's identifier). Even odds: a look-up finds nothing where it does not, a ranked list may.
+const BLIND_IDENTIFIER_HELD: f64 = 0.5;
 
 /// Features before retrieval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -93,7 +95,7 @@ pub fn expected(path: AccessPath, features: Option<&Before>, read: f64, passages
     }
     let lookup = if path == AccessPath::Whole { AccessPath::HybridLinear } else { path };
     let c = &shipped.before[lookup.as_str()];
-    let Some(f) = features else { return blind(c, read, intent) };
+    let Some(f) = features else { return blind(path, c, read, intent) };
     let read = read.min(passages as f64);
     let z = logit_before(c, f, read);
     let reach = identifier_reach(path, f, read);
@@ -133,9 +135,10 @@ fn multi_hop(p: f64, intent: &Intent) -> f64 {
     (1.0 - m) * p + m * p * p
 }
 
-fn blind(c: &BeforeCoefficients, read: f64, intent: &Intent) -> Estimated<Ppm> {
+fn blind(path: AccessPath, c: &BeforeCoefficients, read: f64, intent: &Intent) -> Estimated<Ppm> {
     let (low, high) = BLIND;
-    let point = Ppm::from_share(multi_hop(sigmoid(c.ln_read * libm::log(read / BLIND_READ)), intent));
+    let held = if path == AccessPath::Identifier { BLIND_IDENTIFIER_HELD } else { 1.0 };
+    let point = Ppm::from_share(multi_hop(held * sigmoid(c.ln_read * libm::log(read / BLIND_READ)), intent));
     Estimated::new(point, Ppm(low), Ppm(high), Certainty::Prior, "no statistics of this source")
 }
 

@@ -71,6 +71,8 @@ pub struct Frame {
     pub alternatives: Vec<AlternativeId>,
     /// Frames of one shape differ in numbers only.
     pub shape: u32,
+    /// The same without the fuse method, which does nothing when at most one source is read.
+    pub shape_of_one: u32,
     /// P(right | evidence in context).
     pub right_with: Ppm,
     /// P(right | an answer exists but is not in the context).
@@ -85,7 +87,8 @@ pub struct Frame {
     pub catches: Ppm,
     /// P(a right answer is rejected).
     pub rejects: Ppm,
-    /// Evidence over all permitted sources at their best: how likely any of them holds an answer.
+    /// Evidence over all permitted sources at their best: how likely any of them holds an answer. No selection has more: the
+    /// search relies on it.
     pub answerable: MicroNats,
     /// Factor on evidence when two or more sources are merged this way.
     pub fuse_factor: Ppm,

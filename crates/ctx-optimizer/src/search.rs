@@ -157,7 +157,8 @@ pub fn solve(problem: &Problem) -> Solution {
     };
     let frontier = pareto(problem, &candidates);
     let shape = |c: &Candidate| -> (u32, Vec<u32>) {
-        (problem.frames[c.frame].shape, labels.selection(c.selection[0]).iter().zip(&items).map(|(i, g)| g[*i].shape).collect())
+        let frame = &problem.frames[c.frame];
+        (if c.totals.reads < 2 { frame.shape_of_one } else { frame.shape }, labels.selection(c.selection[0]).iter().zip(&items).map(|(i, g)| g[*i].shape).collect())
     };
     let first = candidates.iter().min_by(|a, b| position(a, b)).cloned();
     let runner_up = first.and_then(|w| best_of_other_shape(&candidates, &shape(&w), shape, position));
@@ -342,6 +343,7 @@ mod tests {
         Frame {
             alternatives: vec![AlternativeId(id)],
             shape: id,
+            shape_of_one: id,
             right_with: Ppm(right),
             right_without: Ppm(right / 9),
             withheld_with: Ppm(50_000),
@@ -377,9 +379,11 @@ mod tests {
         ) -> Problem {
             let mut id = 0;
             let mut next = || { id += 1; id };
+            let groups: Vec<Vec<Item>> = groups.into_iter().map(|g| g.into_iter().map(|i| item(next(), i)).collect()).collect();
+            let most: i64 = groups.iter().map(|g: &Vec<Item>| g.iter().map(|i| i.evidence.get()).max().unwrap_or(0)).sum();
             Problem {
-                groups: groups.into_iter().map(|g| g.into_iter().map(|i| item(next(), i)).collect()).collect(),
-                frames: frames.into_iter().map(|f| frame(next(), f)).collect(),
+                frames: frames.into_iter().map(|f| Frame { answerable: MicroNats(most.max(3_000_000)), ..frame(next(), f) }).collect(),
+                groups,
                 weights: Weights { vrf, ..Weights::default() },
                 objective,
                 limits: Constraints {

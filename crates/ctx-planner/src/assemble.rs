@@ -4,13 +4,19 @@ use ctx_candidates::{FrameChoice, PlanSpace, View};
 use ctx_cost::{model, quality, CostInputs};
 use ctx_graph::latency;
 use ctx_optimizer::{Frame, Item, Problem};
+use ctx_types::catalog::SourceState;
 use ctx_types::{
-    AccessPath, Alternative, AlternativeEstimate, Certainty, FuseMethod, Layout, MicroNats, Micros, ModelEntry, Operator, PicoUsd, Ppm, Stage, Strategy, Tokens,
+    AccessPath, Alternative, AlternativeEstimate, Certainty, FuseMethod, Layout, MicroNats, Micros, ModelEntry, Operator, PicoUsd, Ppm, SourceEntry, Stage, Strategy, Tokens,
 };
 use std::collections::BTreeMap;
 
 /// Runs behind a measured latency before it may decide feasibility.
 const LATENCY_RUNS_MIN: u32 = 20;
+
+/// Input and output price of a dear model, $15 and $75 per million tokens: the most that the large providers listed for a
+/// general model in 2026.
+const DEAR_INPUT: PicoUsd = PicoUsd(15_000_000);
+const DEAR_OUTPUT: PicoUsd = PicoUsd(75_000_000);
 
 /// The problem, and what it was made from.
 pub(crate) struct Assembled {
@@ -101,9 +107,15 @@ fn answerable(cost: &CostInputs<'_>, space: &PlanSpace) -> MicroNats {
             _ => None,
         });
         let best = paths.collect::<std::collections::BTreeSet<AccessPath>>().into_iter()
-            .map(|p| model::evidence_of(cost, source, entry, p, entry.passages.max(1) as f64).value.to_micro_nats()).max();
+            .map(|p| model::evidence_of(cost, source, entry, p, held(entry)).value.to_micro_nats()).max();
         Some(best.unwrap_or(MicroNats(0)))
     }).sum()
+}
+
+/// Passages of a source; a guess where nobody has counted them: a folder of documentation holds hundreds to thousands.
+fn held(entry: &SourceEntry) -> f64 {
+    const UNCOUNTED: f64 = 1_000.0;
+    if entry.state == SourceState::NoStatistics { UNCOUNTED } else { entry.passages.max(1) as f64 }
 }
 
 struct FrameBuilder<'a> {
@@ -145,6 +157,7 @@ impl FrameBuilder<'_> {
         Frame {
             alternatives: self.ids(choice),
             shape: self.frame_shape(choice),
+            shape_of_one: self.frame_shape(&FrameChoice { fuse: 0, ..*choice }),
             right_with: quality.right_with.value,
             right_without: quality.right_without,
             withheld_with: quality.withheld_with,
@@ -213,8 +226,8 @@ impl FrameBuilder<'_> {
         let (output, cap) = model::output_tokens(self.cost, name, entry);
         let (without_context, _) = model::prompt_tokens(self.cost, entry, Tokens(0));
         let (with_context, bound) = model::prompt_tokens(self.cost, entry, budget);
-        let input = entry.prices.input.unwrap_or_else(|| self.dearest(|m| m.prices.input));
-        let out = entry.prices.output.unwrap_or_else(|| self.dearest(|m| m.prices.output));
+        let input = entry.prices.input.unwrap_or_else(|| self.dearest(|m| m.prices.input, DEAR_INPUT));
+        let out = entry.prices.output.unwrap_or_else(|| self.dearest(|m| m.prices.output, DEAR_OUTPUT));
         let ratio_milli = (with_context.get() - without_context.get()) * 1_000 / budget.get().max(1);
         CallCost {
             fixed: input.times(without_context) + out.times(output.value),
@@ -225,9 +238,10 @@ impl FrameBuilder<'_> {
         }
     }
 
-    /// A price nobody knows is scored at the dearest known one.
-    fn dearest(&self, price: impl Fn(&ModelEntry) -> Option<PicoUsd>) -> PicoUsd {
-        self.cost.catalog.models.values().filter_map(price).max().unwrap_or(PicoUsd(0))
+    /// A price nobody knows is scored at the dearest known one, never below `floor`: a catalog of free models says nothing
+    /// about a model that is not.
+    fn dearest(&self, price: impl Fn(&ModelEntry) -> Option<PicoUsd>, floor: PicoUsd) -> PicoUsd {
+        self.cost.catalog.models.values().filter_map(price).fold(floor, PicoUsd::max)
     }
 
     fn price_unknown(&self, choice: &FrameChoice) -> bool {

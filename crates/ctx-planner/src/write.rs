@@ -165,8 +165,10 @@ fn estimate(context: &Context<'_>, winner: &Candidate, chosen: &[PlannedAlternat
     let quality = answer.and_then(|a| a.estimate.quality.as_ref());
     let accuracy = Ppm::from_share(terms.accuracy);
     let spread = |e: Ppm, q: Option<Ppm>| e.and(q.unwrap_or(Ppm::ONE));
-    let cost = terms.cost.half_even_nano();
     let unknown = context.assembled.price_unknown[winner.frame];
+    // An unknown price is scored as dear; what is stated is the part that is known.
+    let known = answer.and_then(|a| a.estimate.cost.as_ref()).map_or(NanoUsd(0), |c| c.value);
+    let cost = if unknown { known } else { terms.cost.half_even_nano() };
     let context_tokens = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
     let tokens = match &answer.map(|a| &a.alternative.operator) {
         Some(Operator::Answer { model: Some(m), .. }) => context.cost.catalog.models.get(m).map_or_else(TokenClasses::default, |entry| {
@@ -261,6 +263,7 @@ fn skipped(context: &Context<'_>, name: &ctx_types::SourceName, members: &[usize
     let pruned = context.space.pruned.iter().find(|p| p.alternative.stage == stage);
     match pruned {
         Some(p) if members.len() <= 1 => format!("rejected: {}", p.reason),
+        _ if context.solution.winner.is_none() => "no plan that reads it is feasible".to_owned(),
         _ => "reading it adds less than it costs".to_owned(),
     }
 }
