@@ -10,6 +10,7 @@ pub(crate) fn view(trace: &Trace, traced: Option<&NodeTrace>, estimate: &Numbers
     let elapsed = node.end.get().saturating_sub(node.start.get());
     let numbers = Numbers {
         cost_nano_usd: node.actual.cost.map(|c| c.get()),
+        cost_unknown: false,
         latency_us: Some(elapsed),
         latency_p90_us: None,
         passages: node.actual.hits.map(u64::from),

@@ -261,7 +261,8 @@ pub(crate) fn numbers(e: &ctx_types::AlternativeEstimate) -> Numbers {
     e.quality.iter().for_each(|v| note(v.certainty));
     e.cost.iter().for_each(|v| note(v.certainty));
     Numbers {
-        cost_nano_usd: e.cost.as_ref().map(|c| c.value.get()),
+        cost_nano_usd: e.cost.as_ref().filter(|c| c.certainty != Certainty::Unknown).map(|c| c.value.get()),
+        cost_unknown: e.cost.as_ref().is_some_and(|c| c.certainty == Certainty::Unknown),
         latency_us: e.latency.as_ref().map(|l| l.value.get()),
         latency_p90_us: e.latency.as_ref().map(|l| l.high.get()),
         passages: hits.map(|h| u64::from(h.value)),

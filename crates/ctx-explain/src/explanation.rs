@@ -127,6 +127,9 @@ pub struct NodeView {
 pub struct Numbers {
     /// Nano-dollars.
     pub cost_nano_usd: Option<i64>,
+    /// Whether it costs something that nobody knows: never the same as nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost_unknown: bool,
     /// Median latency in µs.
     pub latency_us: Option<u64>,
     /// Ninth decile in µs.

@@ -114,7 +114,7 @@ fn node(out: &mut Writer, view: &NodeView, depth: usize, explanation: &Explanati
     let (indent, arrow) = if depth == 0 { (0, "") } else { (depth * 4 - 2, "-> ") };
     let title = format!("{arrow}{}", line(&view.title));
     let inner = indent + arrow.len() + 2;
-    let estimated = if explanation.options.costs { estimate(&view.estimate) } else { String::new() };
+    let estimated = if explanation.options.costs { estimate(&view.estimate, quality_word(&view.id)) } else { String::new() };
     let actual = view.actual.as_ref().map(|a| actual_text(a, explanation.options.timing)).unwrap_or_default();
     let whole = format!("{title}{estimated}{actual}");
     // Brackets that do not fit beside the title stand below it, whole.
@@ -135,11 +135,19 @@ fn node(out: &mut Writer, view: &NodeView, depth: usize, explanation: &Explanati
     }
 }
 
-fn estimate(numbers: &Numbers) -> String {
+/// What the quality of a node is the probability of: that a wrong answer is caught, or that the answer is right given evidence.
+fn quality_word(node: &str) -> &'static str {
+    if node.starts_with("verify") { "catches" } else { "right" }
+}
+
+fn estimate(numbers: &Numbers, quality_word: &str) -> String {
     let mut parts = Vec::new();
     // A cost of nothing is said once, below the tree.
     if let Some(cost) = numbers.cost_nano_usd.filter(|c| *c != 0) {
         parts.push(format!("cost={}", NanoUsd(cost)));
+    }
+    if numbers.cost_unknown {
+        parts.push("cost=unknown".to_owned());
     }
     if let (Some(p50), Some(p90)) = (numbers.latency_us, numbers.latency_p90_us) {
         parts.push(format!("time={}..{}", Micros(p50), Micros(p90)));
@@ -154,7 +162,7 @@ fn estimate(numbers: &Numbers) -> String {
         parts.push(format!("evidence={}", Ppm(evidence)));
     }
     if let Some(quality) = numbers.quality_ppm {
-        parts.push(format!("quality={}", Ppm(quality)));
+        parts.push(format!("{quality_word}={}", Ppm(quality)));
     }
     if parts.is_empty() {
         return String::new();
@@ -234,7 +242,8 @@ fn intent(explanation: &Explanation) -> String {
 fn sources(out: &mut Writer, explanation: &Explanation) {
     for source in &explanation.sources {
         let mark = if source.used { "used" } else { "not used" };
-        out.head("Source", &format!("{} ({} passages, generation {}): {mark}, {}", source.source, source.passages, source.generation, source.reason));
+        let size = if source.used && source.passages == 0 { "passages not counted".to_owned() } else { format!("{} passages", source.passages) };
+        out.head("Source", &format!("{} ({size}, generation {}): {mark}, {}", source.source, source.generation, source.reason));
     }
 }
 
@@ -242,12 +251,12 @@ fn totals(out: &mut Writer, plan: &PlanView) {
     let e = &plan.estimate;
     out.head("Tokens", &plan.token_budget);
     out.head("Verification", &plan.verification);
-    let more = if e.cost_incomplete { "≥ " } else { "" };
+    let cost = if e.cost_incomplete { format!("≥ {}, the rest at unknown price", e.cost.value) } else { format!("{} (at most {})", e.cost.value, e.cost_bound) };
     out.head(
         "Estimate",
         &format!(
-            "cost {more}{} (at most {}), time {}..{}, evidence {} [{}, {}] {}, accuracy {}",
-            e.cost.value, e.cost_bound, e.latency.value, e.latency.high, e.evidence.value, e.evidence.low, e.evidence.high, e.evidence.certainty, e.accuracy.value
+            "cost {cost}, time {}..{}, evidence {} [{}, {}] {}, accuracy {}",
+            e.latency.value, e.latency.high, e.evidence.value, e.evidence.low, e.evidence.high, e.evidence.certainty, e.accuracy.value
         ),
     );
     out.head("Score", &score(plan));
@@ -257,18 +266,21 @@ fn totals(out: &mut Writer, plan: &PlanView) {
     };
     out.head("Candidates", &format!("{} complete plans, {} alternatives pruned; {proof}, {} nodes", plan.candidates, plan.pruned, plan.certificate.nodes));
     if let Some(margin) = &plan.margin {
-        let flips = if margin.flips.is_empty() { "no single weight flips it".to_owned() } else { margin.flips.join(", ") };
-        out.head("Margin", &format!("{} over {}; flipped by {flips}", margin.difference, differing(&plan.shape, &margin.runner_up)));
+        let flips = if margin.flips.is_empty() { "no single weight flips it".to_owned() } else { format!("flipped by {}", margin.flips.join(", ")) };
+        out.head("Margin", &format!("{} over {}; {flips}", margin.difference, differing(&plan.shape, &margin.runner_up)));
     }
 }
 
-/// The terms that are not zero; they add up.
+/// A term below this prints as zero.
+const SCORE_SHOWN_MIN: i64 = 50;
+
+/// The terms that are not zero; they add up to within rounding.
 fn score(plan: &PlanView) -> String {
     let s = &plan.score;
     let terms = [("acc", s.acc), ("cache", s.cache), ("vrf", s.vrf), ("cost", s.cost), ("lat", s.lat), ("risk", s.risk), ("hall", s.hall), ("loss", s.loss)];
     let parts: Vec<String> = terms
         .into_iter()
-        .filter(|(_, value)| value.get() != 0)
+        .filter(|(_, value)| value.get().saturating_abs() >= SCORE_SHOWN_MIN)
         .map(|(name, value)| format!("{} {name} {}", if value.get() < 0 { '-' } else { '+' }, ctx_types::Score(value.get().saturating_abs())))
         .collect();
     let sum = parts.join(" ");
