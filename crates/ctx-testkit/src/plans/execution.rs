@@ -56,7 +56,8 @@ pub(super) fn simulate(planned: &Planned) -> String {
         Err(error) => return format!("error: {error}\n"),
     };
     let mut out = String::new();
-    let _ = writeln!(out, "cost       {}{}", interval(&quote.cost), if quote.cost_incomplete { " incomplete" } else { "" });
+    let more = if quote.cost_incomplete { format!("≥ {} + {} tokens at unknown price", quote.cost.mid, quote.unknown_price_tokens) } else { interval(&quote.cost) };
+    let _ = writeln!(out, "cost       {more}");
     let _ = writeln!(out, "latency    {}", interval(&quote.latency));
     let _ = writeln!(out, "tokens     {}", interval(&quote.tokens));
     let _ = writeln!(out, "confidence {}", interval(&quote.confidence));

@@ -139,7 +139,9 @@ fn numbers(e: &AlternativeEstimate) -> Vec<String> {
     fn line<T: Display>(name: &str, e: &Option<Estimated<T>>) -> Option<String> {
         e.as_ref().map(|e| format!("{name:<9}{} [{}, {}] {} {}", e.value, e.low, e.high, e.certainty, e.provenance))
     }
-    [line("passages", &e.hits), line("tokens", &e.tokens), line("cost", &e.cost), line("latency", &e.latency), line("evidence", &e.evidence), line("quality", &e.quality)]
+    let unknown = e.cost.as_ref().filter(|c| c.certainty == ctx_types::Certainty::Unknown).map(|c| format!("cost     unknown {}", c.provenance));
+    let cost = unknown.or_else(|| line("cost", &e.cost));
+    [line("passages", &e.hits), line("tokens", &e.tokens), cost, line("latency", &e.latency), line("evidence", &e.evidence), line("quality", &e.quality)]
         .into_iter()
         .flatten()
         .collect()
@@ -186,7 +188,8 @@ pub(super) fn full(plan: &Plan) -> String {
     let _ = writeln!(out, "  evidence {} [{}, {}] {}", e.evidence.value, e.evidence.low, e.evidence.high, e.evidence.certainty);
     let _ = writeln!(out, "  accuracy {} [{}, {}] {}", e.accuracy.value, e.accuracy.low, e.accuracy.high, e.accuracy.certainty);
     let _ = writeln!(out, "  hallucination {} verification {:.3} loss {} risk {}", e.hallucination, e.verification as f64 / 1e6, e.loss, e.risk);
-    let _ = writeln!(out, "  cost {} at most {} {}{}", e.cost.value, e.cost_bound, e.cost.certainty, if e.cost_incomplete { " incomplete" } else { "" });
+    let cost = if e.cost_incomplete { format!("≥ {}, the rest at unknown price", e.cost.value) } else { format!("{} at most {} {}", e.cost.value, e.cost_bound, e.cost.certainty) };
+    let _ = writeln!(out, "  cost {cost}");
     let _ = writeln!(out, "  latency {} high {} {}", e.latency.value, e.latency.high, e.latency.certainty);
     let _ = writeln!(out, "  context {} tokens, calls {}, at most {} tokens in all", e.context_tokens.value, e.calls, e.tokens_bound);
     let s = &plan.score;
