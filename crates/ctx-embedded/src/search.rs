@@ -41,14 +41,15 @@ pub struct Found {
 pub(crate) fn search(
     view: &SourceView, model: &StaticModel, cache: &RowCache, path: AccessPath, query: &str, k: usize,
 ) -> Result<Found, EmbeddedError> {
-    let mut wanted = (k * SPARE_FACTOR + SPARE).min(CANDIDATES_MAX);
+    let most = if path == AccessPath::Whole { usize::MAX } else { CANDIDATES_MAX };
+    let mut wanted = k.saturating_mul(SPARE_FACTOR).saturating_add(SPARE).min(most);
     loop {
         let candidates = candidates(view, model, path, query, wanted)?;
         let visited = candidates.len();
         let kept = distinct(view, candidates, k)?;
         // Fewer than asked for and the list was full: copies took the places.
-        if kept.len() < k && visited >= wanted && wanted < CANDIDATES_MAX {
-            wanted = (wanted * 4).min(CANDIDATES_MAX);
+        if kept.len() < k && visited >= wanted && wanted < most {
+            wanted = wanted.saturating_mul(4).min(most);
             continue;
         }
         return hits(view, cache, path, query, kept, visited);

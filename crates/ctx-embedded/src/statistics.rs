@@ -115,7 +115,9 @@ fn vocabulary(segments: &[(SegmentRef, Arc<OpenSegment>)]) -> Result<u64, Embedd
     let hasher: BuildHasherDefault<DefaultHasher> = BuildHasherDefault::default();
     let mut seen: HashSet<u64> = HashSet::new();
     for (_, segment) in segments {
-        segment.terms()?.for_each_term(|term, _| drop(seen.insert(hasher.hash_one(term))));
+        segment.terms()?.for_each_term(|term, _| {
+            seen.insert(hasher.hash_one(term));
+        });
     }
     Ok(seen.len() as u64)
 }

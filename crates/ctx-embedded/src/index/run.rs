@@ -74,7 +74,9 @@ impl RunContext<'_> {
         let mut trusted = BTreeSet::new();
         for segment in view.segments.iter().filter(|_| settings_agree) {
             match if self.verify { segment.open.check() } else { segment.open.is_complete() } {
-                Ok(()) => drop(trusted.insert(segment.open.id.clone())),
+                Ok(()) => {
+                    trusted.insert(segment.open.id.clone());
+                }
                 Err(error) if error.is_damage() => damaged.push(error.to_string()),
                 Err(error) => return Err(error),
             }
@@ -128,13 +130,13 @@ impl RunContext<'_> {
     ) -> Result<(), EmbeddedError> {
         let changed = changes.to_read.len() + changes.gone.len();
         // Reading all of a source costs no more than reading half of it and merging.
-        let everything = published.trusted.is_empty() || changed >= changes.unchanged.len();
+        let frozen = if changed >= changes.unchanged.len() { None } else { self.frozen(base, published) };
+        let everything = frozen.is_none();
         let mut to_read = changes.to_read.clone();
         if everything {
             to_read.extend(changes.unchanged.iter().map(|(path, entry)| Entry { path: path.clone(), stamp: stamp(entry) }));
             to_read.sort();
         }
-        let frozen = if everything { None } else { self.views.get(base, self.name).map(|view| view.idf().map(|idf| idf.cloned())).transpose()?.flatten() };
         let read = self.read(writer, changes, &to_read, frozen, report)?;
         let mut files = FileList::default();
         if !everything {
@@ -162,6 +164,14 @@ impl RunContext<'_> {
         self.describe(&mut update, base, published, &read.idf)?;
         writer.publish(vec![Change::Update(update)])?;
         Ok(())
+    }
+
+    /// The weights that the kept vectors were made with; `None` where there is nothing to keep or it cannot be told.
+    fn frozen(&self, base: &Arc<Generation>, published: &Published) -> Option<IdfTable> {
+        let view = self.views.get(base, self.name)?;
+        view.embedding(self.model).ok()?;
+        let kept = view.segments.iter().find(|segment| published.trusted.contains(&segment.open.id))?;
+        kept.open.idf().ok().cloned()
     }
 
     fn read(

@@ -201,7 +201,9 @@ fn write_rows(folder: &Path, batches: &Receiver<Vec<Row>>) -> Result<(), Embedde
     for batch in batches {
         for row in batch {
             match row {
-                Row::Document(document) => drop(rows.add_document(document)?),
+                Row::Document(document) => {
+                    rows.add_document(document)?;
+                }
                 Row::Passage(passage, language) => {
                     text.add(rows.totals().passages, &passage.title, &passage.text, &language)?;
                     rows.add_passage(passage, None)?;

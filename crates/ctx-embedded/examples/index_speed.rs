@@ -1,6 +1,6 @@
 //! Measures the engine on a folder: indexing against bare tantivy on the same chunks, memory, and retrieval latency.
 //!
-//! `cargo run --release -p ctx-embedded --example speed -- FOLDER [QUERIES.jsonl]`
+//! `cargo run --release -p ctx-embedded --example index_speed -- FOLDER [QUERIES.jsonl]`
 //!
 //! Queries are the `text` fields of a JSON Lines file; without one, the first words of passages.
 
