@@ -17,6 +17,8 @@ pub(crate) struct SentenceModel {
     pub relevance: f64,
     pub exact: f64,
     pub position: f64,
+    pub symbols: f64,
+    pub table_row: f64,
 }
 
 /// P(a quoted answer answers the question), logistic, with what it catches at its threshold.

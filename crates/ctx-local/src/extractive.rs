@@ -3,7 +3,7 @@
 
 use crate::coefficients::{self, sigmoid};
 use crate::question::{holds, wanted, Wanted};
-use crate::sentences::{sentences, Span};
+use crate::sentences::{readable, sentences_of, Span};
 use crate::words::{Idf, Stems};
 use async_trait::async_trait;
 use ctx_contracts::{Answer, ContextPassage, PluginError, ReasonRequest, Reasoner};
@@ -14,6 +14,10 @@ use ctx_types::{ByteRange, Citation, Ppm, Strategy};
 const QUOTES_MAX: usize = 4;
 /// A further sentence must reach this share of the best one's probability.
 const FURTHER_SHARE: f64 = 0.6;
+/// A sentence with fewer content words says nothing by itself.
+const WORDS_MIN: usize = 3;
+/// Prose has below a twentieth of such signs, code a fifth.
+const SYMBOL_SHARE: f64 = 0.15;
 /// Two sentences sharing more of their stems than this say the same.
 const SAME_SHARE: f64 = 0.7;
 
@@ -69,7 +73,7 @@ fn score<'a>(goal: &str, language: &str, context: &'a [ContextPassage]) -> Vec<S
     let kind = wanted(goal);
     let spans: Vec<(&ContextPassage, Span, Vec<String>)> = context
         .iter()
-        .flat_map(|p| sentences(&p.passage.text).into_iter().map(move |s| (p, s)))
+        .flat_map(|p| sentences_of(&p.passage.locator.path, &p.passage.text).into_iter().map(move |s| (p, s)))
         .map(|(p, s)| (p, s, stems.content(&p.passage.text[s.start..s.end])))
         .collect();
     let texts: Vec<Vec<String>> = spans.iter().map(|(_, _, words)| words.clone()).collect();
@@ -77,7 +81,7 @@ fn score<'a>(goal: &str, language: &str, context: &'a [ContextPassage]) -> Vec<S
     let rarest = asked.iter().map(|w| (idf.of(w), w)).filter(|(_, w)| texts.iter().any(|t| t.contains(w))).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, w)| w.clone());
     spans
         .into_iter()
-        .filter(|(_, span, words)| !span.heading && !words.is_empty())
+        .filter(|(passage, span, words)| !span.heading && words.len() >= WORDS_MIN && !echoes(goal, &passage.passage.text[span.start..span.end]))
         .map(|(passage, span, words)| {
             let text = &passage.passage.text[span.start..span.end];
             let heading = stems.content(&format!("{} {}", passage.passage.title, passage.passage.locator.section));
@@ -88,10 +92,25 @@ fn score<'a>(goal: &str, language: &str, context: &'a [ContextPassage]) -> Vec<S
                 + model.heading * idf.coverage(&asked, &heading)
                 + model.relevance * passage.relevance.share()
                 + model.exact * f64::from(u8::from(passage.exact))
+                + model.symbols * symbols(text)
+                + if text.starts_with('|') { model.table_row } else { 0.0 }
                 + model.position * (span.start as f64 / passage.passage.text.len().max(1) as f64);
             Scored { passage, span, stems: words, probability: sigmoid(z) }
         })
         .collect()
+}
+
+/// Whether a sentence holds the question itself: examples and tests quote questions, they do not answer them.
+fn echoes(goal: &str, sentence: &str) -> bool {
+    let plain = |text: &str| crate::words::raw_words(text).join(" ");
+    let asked = plain(goal);
+    asked.contains(' ') && plain(sentence).contains(&asked)
+}
+
+/// How much of a sentence is made of the signs that code is made of, 0 for prose, 1 from [`SYMBOL_SHARE`] on.
+fn symbols(text: &str) -> f64 {
+    let signs = text.chars().filter(|c| matches!(c, '{' | '}' | '(' | ')' | ';' | '=' | '<' | '>' | '&' | '|' | '[' | ']' | '"' | '\\')).count();
+    (signs as f64 / text.chars().count().max(1) as f64 / SYMBOL_SHARE).min(1.0)
 }
 
 fn typed(kind: Wanted, text: &str) -> f64 {
@@ -125,7 +144,7 @@ fn write(chosen: Vec<Scored<'_>>) -> Answer {
         if !answer.text.is_empty() {
             answer.text.push('\n');
         }
-        answer.text.push_str(&format!("{} [{}]", quote.trim(), scored.passage.label));
+        answer.text.push_str(&format!("{} [{}]", readable(quote), scored.passage.label));
         answer.citations.push(Citation {
             label: scored.passage.label,
             passage: scored.passage.passage.id.clone(),

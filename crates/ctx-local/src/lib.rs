@@ -19,6 +19,6 @@ mod verify;
 pub use coefficients::digest;
 pub use extractive::Extractive;
 pub use prompt::{prompt, ABSTAIN_SENTINEL};
-pub use sentences::{sentences, Span};
+pub use sentences::{readable, sentences, sentences_of, Span};
 pub use single_shot::SingleShot;
 pub use verify::{AnswersQuestion, Citations, Support};

@@ -32,6 +32,49 @@ pub fn sentences(text: &str) -> Vec<Span> {
     out
 }
 
+/// File name endings of source code: there only comments are prose.
+const CODE: &[&str] = &["rs", "py", "js", "jsx", "mjs", "ts", "tsx", "go", "java", "c", "h", "cc", "cpp", "hpp", "cs", "kt", "swift", "rb", "php", "scala", "sh"];
+
+/// Sentences of a passage of the file at `path`: of source code the comments, of everything else the text.
+pub fn sentences_of(path: &str, text: &str) -> Vec<Span> {
+    let code = path.rsplit_once('.').is_some_and(|(_, ending)| CODE.contains(&ending.to_ascii_lowercase().as_str()));
+    if code { comments(text) } else { sentences(text) }
+}
+
+/// Runs of comment lines are prose; the code between them is not quoted.
+fn comments(text: &str) -> Vec<Span> {
+    let mut out = Vec::new();
+    let (mut at, mut open): (usize, Option<usize>) = (0, None);
+    for raw in text.split_inclusive('\n') {
+        let line = raw.trim();
+        let comment = ["//", "/*", "* ", "--"].iter().any(|m| line.starts_with(m)) || (line.starts_with('#') && !line.starts_with("#[") && !line.starts_with("#!["));
+        let empty = comment && line.trim_start_matches(['/', '*', '#', '!', '-', ' ']).is_empty();
+        match (comment && !empty, open) {
+            (true, None) => open = Some(at),
+            (false, Some(begin)) => {
+                prose(text, begin, at, &mut out);
+                open = None;
+            }
+            _ => {}
+        }
+        at += raw.len();
+    }
+    if let Some(begin) = open {
+        prose(text, begin, text.len(), &mut out);
+    }
+    out
+}
+
+/// A quotation as a person reads it: comment markers and list signs gone, one line.
+pub fn readable(quote: &str) -> String {
+    let lines = quote.lines().map(|l| {
+        let line = l.trim();
+        let markers = ["///", "//!", "//", "/**", "/*", "* ", "- ", "> "];
+        markers.iter().find_map(|m| line.strip_prefix(m)).unwrap_or(line).trim().trim_end_matches("*/")
+    });
+    lines.filter(|l| !l.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Block {
     Prose,
@@ -148,6 +191,13 @@ mod tests {
     fn code_stays_whole_and_cjk_ends_at_its_stop() {
         assert_eq!(texts("```\nlet a. B\nx\n```\n会議。次へ。"), ["```\nlet a. B\nx\n```", "会議。", "次へ。"]);
         assert!(texts(" \n\n").is_empty());
+    }
+
+    #[test]
+    fn of_code_only_comments_are_prose() {
+        let text = "/// Decides the plan. It is\n/// pure.\nfn decide() { let a = \"x. Y\"; }\n// Done.\n";
+        let found: Vec<String> = sentences_of("a.rs", text).into_iter().map(|s| readable(&text[s.start..s.end])).collect();
+        assert_eq!(found, ["Decides the plan.", "It is pure.", "Done."]);
     }
 
     #[test]

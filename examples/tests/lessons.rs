@@ -1,0 +1,25 @@
+//! Every lesson runs and ends well, so that what a reader copies works.
+
+use std::process::Command;
+
+const LESSONS: [&str; 5] = ["quickstart", "02_explain", "03_constraints_infeasible", "04_simulate", "05_custom_plugin"];
+
+/// Cargo builds the examples of a package before it runs the package's tests, into the folder beside the tests' own.
+fn program(lesson: &str) -> std::path::PathBuf {
+    let test = std::env::current_exe().expect("a test knows where it stands");
+    let profile = test.parent().and_then(|deps| deps.parent()).expect("tests stand in target/PROFILE/deps");
+    profile.join("examples").join(format!("{lesson}{}", std::env::consts::EXE_SUFFIX))
+}
+
+#[test]
+fn every_lesson_ends_well() {
+    for lesson in LESSONS {
+        let path = program(lesson);
+        assert!(path.is_file(), "{} is not built: run the tests of the whole package", path.display());
+        let temporary = tempfile::tempdir().expect("a temporary folder");
+        let output = Command::new(&path).env("TMPDIR", temporary.path()).env("TMP", temporary.path()).output().expect("it starts");
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{lesson} failed: {out}\n{err}");
+        assert!(!out.trim().is_empty(), "{lesson} shows nothing");
+    }
+}
