@@ -1,8 +1,9 @@
 //! Why a command failed, with the exit code. What a run itself meets is a status (`ctx_types::Status`), not a failure.
 
 use crate::output::Out;
-use ctx_contracts::PluginError;
+use ctx_contracts::{ErrorKind, PluginError};
 use ctx_runtime::{ConfigError, RegistryError, RuntimeError};
+use ctx_types::Status;
 use serde_json::{Value, json};
 
 /// Exit code of wrong flags, goals, files and configurations.
@@ -109,9 +110,14 @@ impl From<RegistryError> for Failure {
 }
 
 impl From<PluginError> for Failure {
+    /// Outside a run only stores and sources are asked, so what cannot be reached is one of them and no provider.
     fn from(error: PluginError) -> Failure {
-        let status = error.status();
-        let mut failure = Failure::new(status.exit_code(), crate::output::status_name(status), format!("{}: {}", error.doing, error.cause));
+        let message = format!("{}: {}", error.doing, error.cause);
+        let mut failure = match (error.kind, error.status()) {
+            (ErrorKind::BadRequest, _) => Failure::input(message),
+            (_, Status::ProviderFailed | Status::StoreUnavailable) => Failure::new(Status::StoreUnavailable.exit_code(), "store_unavailable", message),
+            (_, status) => Failure::new(status.exit_code(), crate::output::status_name(status), message),
+        };
         failure.hint = error.hint;
         failure
     }

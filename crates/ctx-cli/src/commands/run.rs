@@ -17,9 +17,13 @@ const SCHEMA_VERSION: u32 = 1;
 pub(crate) async fn run(global: &Global, args: &GoalArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
     let session = Session::open(global, &args.sources, out).await?;
     let goal = request::goal(args, session.named.clone(), session.runtime.config().costmodel.weights)?;
-    if !args.no_index {
-        session.freshen(out, interrupt).await?;
+    if !args.no_index
+        && let Err(failure) = session.freshen(out, interrupt).await
+        && !interrupt.token().is_cancelled()
+    {
+        return Err(failure);
     }
+    // A run that was cancelled before it began leaves its trace too.
     let report = session.runtime.run_until(&goal, interrupt.token()).await;
     session.close(out).await;
     let report = report?;
@@ -59,18 +63,16 @@ fn message(report: &RunReport) -> String {
     if let Some(infeasible) = &report.infeasible {
         return infeasible.to_string();
     }
-    let notes = &report.outcome.notes;
-    match report.outcome.status {
-        Status::Abstained => {
-            let evidence = report.outcome.evidence.map(|p| format!(" (P = {p})")).unwrap_or_default();
-            format!("insufficient evidence: the passages found do not answer the question{evidence}")
-        }
-        Status::VerificationFailed => {
-            let findings = report.outcome.verdict.as_ref().map(|verdict| verdict.findings.join("; ")).unwrap_or_default();
-            format!("the answer did not pass its check and is withheld: {findings}")
-        }
-        Status::Cancelled => "stopped by a signal".to_owned(),
-        status => notes.last().cloned().unwrap_or_else(|| format!("the run ended as {}", status_name(status))),
+    let outcome = &report.outcome;
+    if outcome.status == Status::Cancelled {
+        return "stopped by a signal".to_owned();
+    }
+    let findings = outcome.verdict.as_ref().filter(|verdict| !verdict.passed).map(|verdict| verdict.findings.join("; "));
+    match (outcome.notes.last(), findings) {
+        (_, Some(findings)) if outcome.status == Status::VerificationFailed => format!("the answer did not pass its check and is withheld: {findings}"),
+        (Some(note), _) => note.clone(),
+        (None, _) if outcome.status == Status::Abstained => "insufficient evidence: the passages found do not answer the question".to_owned(),
+        (None, _) => format!("the run ended as {}", status_name(outcome.status)),
     }
 }
 
@@ -83,7 +85,8 @@ fn print(session: &Session, report: &RunReport, out: &Out) -> Result<(), Failure
     } else {
         out.note(&format!("{}: {}", status_name(outcome.status), message(report)));
     }
-    for note in &outcome.notes {
+    let said = message(report);
+    for note in outcome.notes.iter().filter(|note| outcome.status == Status::Completed || **note != said) {
         out.note(&format!("note: {note}"));
     }
     out.note(&summary(report));

@@ -20,7 +20,7 @@ pub(crate) fn manual() -> Result<u8, Failure> {
     let mut bytes = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut bytes).map_err(failed)?;
     for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
-        let page = clap_mangen::Man::new(sub.clone().name(format!("ctxrt {}", sub.get_name())));
+        let page = clap_mangen::Man::new(sub.clone());
         page.render_synopsis_section(&mut bytes).map_err(failed)?;
         page.render_description_section(&mut bytes).map_err(failed)?;
         page.render_options_section(&mut bytes).map_err(failed)?;
