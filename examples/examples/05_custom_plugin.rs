@@ -8,7 +8,10 @@ use ctx_contracts::{ExecMetrics, Metered, PluginError, RetrieveRequest, Retrieve
 use ctx_runtime::{Config, Runtime};
 use ctx_types::catalog::{AccessCapability, SourceState};
 use ctx_types::passage::Locator;
-use ctx_types::{AccessPath, ByteRange, Certainty, Estimated, Goal, Hit, Micros, Passage, Probe, Sensitivity, SourceEntry, SourceKind, SourceName, Tokens};
+use ctx_types::{
+    AccessPath, ByteRange, Certainty, Estimated, Goal, Hit, Micros, Passage, Probe, Sensitivity, SourceEntry, SourceKind, SourceName,
+    Tokens,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -59,14 +62,22 @@ impl Retriever for Notes {
 
     async fn retrieve(&self, request: &RetrieveRequest) -> Result<Metered<Vec<Hit>>, PluginError> {
         let words: BTreeSet<String> = request.query.to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect();
-        let shared = |note: &str| note.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 3 && words.contains(*w)).count();
-        let mut scored: Vec<(usize, usize)> = NOTES.iter().enumerate().map(|(at, note)| (shared(note), at)).filter(|(score, _)| *score > 0).collect();
+        let shared =
+            |note: &str| note.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 3 && words.contains(*w)).count();
+        let mut scored: Vec<(usize, usize)> =
+            NOTES.iter().enumerate().map(|(at, note)| (shared(note), at)).filter(|(score, _)| *score > 0).collect();
         scored.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
         let hits: Vec<Hit> = scored
             .iter()
             .take(request.k as usize)
             .enumerate()
-            .map(|(rank, (score, at))| Hit { passage: self.passage(*at), score: *score as f64 * 4.0, rank: rank as u32 + 1, path: AccessPath::Bm25, exact: false })
+            .map(|(rank, (score, at))| Hit {
+                passage: self.passage(*at),
+                score: *score as f64 * 4.0,
+                rank: rank as u32 + 1,
+                path: AccessPath::Bm25,
+                exact: false,
+            })
             .collect();
         Ok(Metered { metrics: ExecMetrics { rows: Some(hits.len() as u64), ..ExecMetrics::default() }, value: hits })
     }

@@ -23,3 +23,12 @@ fn every_lesson_ends_well() {
         assert!(!out.trim().is_empty(), "{lesson} shows nothing");
     }
 }
+
+#[test]
+fn the_readme_shows_the_quick_start_as_it_is() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let lesson = std::fs::read_to_string(root.join("examples/quickstart.rs")).expect("the lesson");
+    let readme = std::fs::read_to_string(root.join("../README.md")).expect("the README");
+    let shown = lesson.split_once("\nuse ").map(|(_, code)| format!("use {}", code.trim_end())).expect("the lesson has imports");
+    assert!(readme.contains(&shown), "copy examples/examples/quickstart.rs from its first `use` on into README.md");
+}

@@ -115,7 +115,9 @@ impl From<PluginError> for Failure {
         let message = format!("{}: {}", error.doing, error.cause);
         let mut failure = match (error.kind, error.status()) {
             (ErrorKind::BadRequest, _) => Failure::input(message),
-            (_, Status::ProviderFailed | Status::StoreUnavailable) => Failure::new(Status::StoreUnavailable.exit_code(), "store_unavailable", message),
+            (_, Status::ProviderFailed | Status::StoreUnavailable) => {
+                Failure::new(Status::StoreUnavailable.exit_code(), "store_unavailable", message)
+            }
             (_, status) => Failure::new(status.exit_code(), crate::output::status_name(status), message),
         };
         failure.hint = error.hint;

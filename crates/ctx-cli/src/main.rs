@@ -6,16 +6,16 @@
 //! goes away ends the program quietly; nothing from a file or a goal reaches the terminal unescaped.
 
 mod args;
-mod sources;
+mod commands;
+mod failure;
+mod interrupt;
+mod numbers;
+mod output;
+mod progress;
 mod request;
 mod session;
-mod progress;
-mod interrupt;
-mod commands;
-mod output;
+mod sources;
 mod table;
-mod failure;
-mod numbers;
 
 use args::Cli;
 use clap::Parser;

@@ -96,7 +96,20 @@ mod tests {
 
     #[test]
     fn flags_become_constraints_weights_and_hints() {
-        let line = ["why?", "--max-cost-usd", "0.5", "--min-accuracy", "0.8", "--no-verification", "--weight", "acc=2", "--force", "bm25", "--model", "local"];
+        let line = [
+            "why?",
+            "--max-cost-usd",
+            "0.5",
+            "--min-accuracy",
+            "0.8",
+            "--no-verification",
+            "--weight",
+            "acc=2",
+            "--force",
+            "bm25",
+            "--model",
+            "local",
+        ];
         let goal = parsed(&line).expect("valid");
         assert_eq!(goal.text, "why?");
         assert_eq!((goal.constraints.max_cost, goal.constraints.min_accuracy), (Some(NanoUsd(500_000_000)), Some(Ppm(800_000))));

@@ -51,7 +51,8 @@ impl Session {
         }
         let roots = config.sources.iter().map(|(name, source)| (name.clone(), source.path.clone())).collect();
         for source in config.sources.values_mut() {
-            source.path = std::path::absolute(&source.path).map_err(|e| Failure::input(format!("source {}: {e}", source.path.display())))?;
+            source.path =
+                std::path::absolute(&source.path).map_err(|e| Failure::input(format!("source {}: {e}", source.path.display())))?;
         }
         let store = store_folder(global)?;
         config.store = Some(store.clone());
@@ -116,7 +117,10 @@ pub(crate) fn lines(path: &Path, locator: &Locator) -> String {
 }
 
 /// A future, unless a signal comes first. Dropping it stops its work: that is part of every contract.
-pub(crate) async fn until<T>(interrupt: &Interrupt, work: impl Future<Output = Result<T, PluginError>>) -> Result<Result<T, PluginError>, Failure> {
+pub(crate) async fn until<T>(
+    interrupt: &Interrupt,
+    work: impl Future<Output = Result<T, PluginError>>,
+) -> Result<Result<T, PluginError>, Failure> {
     let token = interrupt.token();
     tokio::select! {
         biased;
@@ -172,8 +176,10 @@ fn store_folder(global: &Global) -> Result<PathBuf, Failure> {
     if let Some(store) = global.store.as_ref().filter(|store| !store.as_os_str().is_empty()) {
         return std::path::absolute(store).map_err(|e| Failure::input(format!("store {}: {e}", store.display())));
     }
-    let data = xdg("XDG_DATA_HOME", ".local/share")
-        .ok_or_else(|| Failure::input("choosing a folder for the store: neither XDG_DATA_HOME nor HOME is set").with_hint("name one with --store or CTXRT_STORE"))?;
+    let data = xdg("XDG_DATA_HOME", ".local/share").ok_or_else(|| {
+        Failure::input("choosing a folder for the store: neither XDG_DATA_HOME nor HOME is set")
+            .with_hint("name one with --store or CTXRT_STORE")
+    })?;
     let here = std::env::current_dir().map_err(|e| Failure::input(format!("reading the working directory: {e}")))?;
     let here = here.canonicalize().unwrap_or(here);
     let hash = ctx_types::id::sha256_hex(here.to_string_lossy().as_bytes());

@@ -37,7 +37,9 @@ impl Named {
 
 /// A label by its name.
 pub(crate) fn label(text: &str) -> Option<Sensitivity> {
-    [Sensitivity::Public, Sensitivity::Internal, Sensitivity::Confidential, Sensitivity::Restricted].into_iter().find(|label| label.to_string() == text)
+    [Sensitivity::Public, Sensitivity::Internal, Sensitivity::Confidential, Sensitivity::Restricted]
+        .into_iter()
+        .find(|label| label.to_string() == text)
 }
 
 /// Sources of a list file: a BOM, CRs, blank lines and comments are no part of a path.
@@ -50,7 +52,11 @@ pub(crate) fn listed(path: &Path) -> Result<Vec<String>, Failure> {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .collect();
     if lines.len() > LINES_MAX {
-        return Err(Failure::input(format!("reading the list of sources {}: {} lines; at most {LINES_MAX} are accepted", path.display(), lines.len())));
+        return Err(Failure::input(format!(
+            "reading the list of sources {}: {} lines; at most {LINES_MAX} are accepted",
+            path.display(),
+            lines.len()
+        )));
     }
     Ok(lines)
 }
@@ -111,7 +117,8 @@ fn labelled(left: &str) -> Result<(SourceName, Option<Sensitivity>), Failure> {
 
 fn existing(path: &str) -> Result<PathBuf, Failure> {
     if let Some((scheme, _)) = path.split_once("://") {
-        return Err(Failure::input(format!("source {path:?}: {scheme} addresses are not in this build")).with_hint("save it to a folder and name the folder"));
+        return Err(Failure::input(format!("source {path:?}: {scheme} addresses are not in this build"))
+            .with_hint("save it to a folder and name the folder"));
     }
     if path.is_empty() {
         return Err(Failure::input("a source without a path").with_hint("write --source docs=./docs"));
@@ -195,7 +202,10 @@ mod tests {
     #[test]
     fn labels_carriage_returns_and_configured_names() {
         let parsed = resolve(&["payroll:restricted=.\r".to_owned()], &BTreeSet::new()).expect("valid");
-        assert_eq!(parsed[0], Named::Path { name: SourceName::new("payroll").expect("name"), label: Some(Sensitivity::Restricted), path: ".".into() });
+        assert_eq!(
+            parsed[0],
+            Named::Path { name: SourceName::new("payroll").expect("name"), label: Some(Sensitivity::Restricted), path: ".".into() }
+        );
         assert_eq!(names(&["docs"], &["docs"]).expect("valid"), ["docs"]);
         assert!(names(&["payroll:secret=."], &[]).expect_err("no such label").contains("restricted"));
     }

@@ -12,13 +12,20 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>], width: usize) -> String
     let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
     let all: Vec<Vec<String>> = std::iter::once(&head)
         .chain(rows)
-        .map(|row| row.iter().map(|cell| escape::clip(&escape::line(cell), if is_number(cell) { usize::MAX } else { COLUMN_MAX.max(width) }).into_owned()).collect())
+        .map(|row| {
+            row.iter()
+                .map(|cell| {
+                    escape::clip(&escape::line(cell), if is_number(cell) { usize::MAX } else { COLUMN_MAX.max(width) }).into_owned()
+                })
+                .collect()
+        })
         .collect();
     let columns = head.len();
     let widths: Vec<usize> = (0..columns)
         .map(|at| all.iter().filter_map(|row| row.get(at)).map(|cell| escape::width(cell).min(COLUMN_MAX)).max().unwrap_or(0))
         .collect();
-    let right: Vec<bool> = (0..columns).map(|at| !rows.is_empty() && rows.iter().all(|row| row.get(at).is_none_or(|cell| is_number(cell)))).collect();
+    let right: Vec<bool> =
+        (0..columns).map(|at| !rows.is_empty() && rows.iter().all(|row| row.get(at).is_none_or(|cell| is_number(cell)))).collect();
     let mut out = String::new();
     for row in &all {
         let mut used = 0;
@@ -44,7 +51,9 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>], width: usize) -> String
 
 /// Digits with a sign, a unit of money or a decimal point; an absent number is a dash.
 fn is_number(cell: &str) -> bool {
-    cell == "-" || (cell.chars().any(|c| c.is_ascii_digit()) && cell.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '+' | '$' | '%' | 'e')))
+    cell == "-"
+        || (cell.chars().any(|c| c.is_ascii_digit())
+            && cell.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '+' | '$' | '%' | 'e')))
 }
 
 #[cfg(test)]

@@ -45,7 +45,8 @@ fn a_list_of_sources_with_crlf_names_folders_that_exist() {
     let done = world.run(&["run", "--sources-from", "sources.txt", "--goal", QUESTION]);
     assert!(done.code == 0 && done.out.contains("03:15"), "{}\n{}", done.out, done.err);
     let (_, value) = world.json(&["sources", "--sources-from", "sources.txt", "--json"]);
-    let names: Vec<_> = value["sources"].as_array().expect("rows").iter().map(|row| row["name"].as_str().expect("name").to_owned()).collect();
+    let names: Vec<_> =
+        value["sources"].as_array().expect("rows").iter().map(|row| row["name"].as_str().expect("name").to_owned()).collect();
     assert_eq!(names, ["docs", "logs"]);
 }
 
@@ -114,7 +115,8 @@ fn same_names_of_sources_do_not_collide() {
     let world = World::with_docs();
     world.write("other/docs/more.md", "# More\n\nNothing to see here.\n");
     let (code, value) = world.json(&["index", "--source", "docs", "--source", "other/docs", "--json"]);
-    let names: Vec<_> = value["sources"].as_array().expect("rows").iter().map(|row| row["source"].as_str().expect("name").to_owned()).collect();
+    let names: Vec<_> =
+        value["sources"].as_array().expect("rows").iter().map(|row| row["source"].as_str().expect("name").to_owned()).collect();
     assert_eq!((code, names), (0, vec!["docs".to_owned(), "docs-2".to_owned()]));
 }
 

@@ -4,7 +4,7 @@ mod world;
 
 use std::io::Read;
 use std::process::{Command, Stdio};
-use world::{World, done, document};
+use world::{World, document, done};
 
 const QUESTION: &str = "When is the staging cluster restarted?";
 
@@ -96,7 +96,10 @@ fn piped(world: &World, line: &[&str]) -> std::process::Child {
 fn a_signal_stops_indexing_with_its_code_and_leaves_a_readable_store() {
     let world = World::new();
     for n in 0..3_000 {
-        world.write(&format!("docs/{n}.md"), format!("# Document {n}\n\n{}\n", "Some words about things that matter to nobody. ".repeat(60)));
+        world.write(
+            &format!("docs/{n}.md"),
+            format!("# Document {n}\n\n{}\n", "Some words about things that matter to nobody. ".repeat(60)),
+        );
     }
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
         let child = piped(&world, &["index", "--source", "docs=./docs"]);
@@ -143,7 +146,12 @@ fn hostile_names_and_texts_are_escaped_everywhere() {
 fn any_width_will_do() {
     let world = World::with_docs();
     for columns in ["0", "1", "7", "20", "abc", "", "-5", "99999999999999999999"] {
-        for line in [&["explain", "x", "--source", "docs=./docs"][..], &["stats"], &["sources", "--source", "docs=./docs"], &["search", "staging", "--source", "docs=./docs"]] {
+        for line in [
+            &["explain", "x", "--source", "docs=./docs"][..],
+            &["stats"],
+            &["sources", "--source", "docs=./docs"],
+            &["search", "staging", "--source", "docs=./docs"],
+        ] {
             let done = done(world.command(line).env("COLUMNS", columns));
             assert!(matches!(done.code, 0 | 3), "COLUMNS={columns} {line:?}: {}", done.err);
         }

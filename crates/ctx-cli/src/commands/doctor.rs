@@ -54,9 +54,20 @@ fn document(session: &Session, catalog: &Catalog, any: bool) -> Value {
 
 fn text(session: &Session, catalog: &Catalog, any: bool) -> String {
     let file = session.config_file.as_ref().map_or_else(|| "none; defaults hold".to_owned(), |file| file.display().to_string());
-    let mut text = format!("ctxrt {}\nConfiguration: {}\nStore: {}\n", env!("CARGO_PKG_VERSION"), line(&file), line(&session.store.display().to_string()));
+    let mut text = format!(
+        "ctxrt {}\nConfiguration: {}\nStore: {}\n",
+        env!("CARGO_PKG_VERSION"),
+        line(&file),
+        line(&session.store.display().to_string())
+    );
     for (name, entry) in &catalog.sources {
-        text.push_str(&format!("Source {name}: {}, {} documents, {} passages, label {}\n", line(&state(entry)), entry.documents, entry.passages, entry.sensitivity));
+        text.push_str(&format!(
+            "Source {name}: {}, {} documents, {} passages, label {}\n",
+            line(&state(entry)),
+            entry.documents,
+            entry.passages,
+            entry.sensitivity
+        ));
     }
     if catalog.sources.is_empty() {
         text.push_str("Sources: none; name one with --source docs=./docs or under sources: in ctxrt.yaml\n");
@@ -83,14 +94,19 @@ fn reach(model: &ModelEntry) -> String {
         Locality::Remote => "remote",
     };
     let price = match (model.prices.input, model.prices.output) {
-        (Some(input), Some(output)) => format!("${:.2}/${:.2} per million tokens in/out", dollars_per_million(input), dollars_per_million(output)),
+        (Some(input), Some(output)) => {
+            format!("${:.2}/${:.2} per million tokens in/out", dollars_per_million(input), dollars_per_million(output))
+        }
         _ => "price unknown: set price: {input: …, output: …} in dollars per million tokens".to_owned(),
     };
     let state = match &model.availability {
         Availability::Available => "available".to_owned(),
         Availability::Unavailable { reason } => format!("unavailable: {reason}"),
     };
-    format!("{state}; {} by {}, {place}, accepts up to {}, {price} ({})", model.model, model.provider, model.accepts, model.prices.provenance)
+    format!(
+        "{state}; {} by {}, {place}, accepts up to {}, {price} ({})",
+        model.model, model.provider, model.accepts, model.prices.provenance
+    )
 }
 
 /// 1 pico-dollar per token is one millionth of a dollar per million tokens.

@@ -36,7 +36,10 @@ pub(crate) async fn explain(global: &Global, args: &ExplainArgs, out: &Out, inte
     if out.json() {
         let mut value = ctx_explain::json(&explanation);
         if status != Status::Completed {
-            let message = explanation.infeasible.as_ref().map_or_else(|| format!("the run ended as {}", status_name(status)), |i| format!("{}; {}", i.binding, i.missed_by));
+            let message = explanation
+                .infeasible
+                .as_ref()
+                .map_or_else(|| format!("the run ended as {}", status_name(status)), |i| format!("{}; {}", i.binding, i.missed_by));
             value["error"] = json!({ "kind": status_name(status), "message": message, "exit_code": status.exit_code() });
         }
         out.document(&value)?;
@@ -52,11 +55,8 @@ fn explanation(inputs: &ExplainInputs, args: &ExplainArgs) -> Explanation {
         Choice::Planned(planned) => Decision::Planned { plan: &planned.plan, graph: &planned.graph },
         Choice::Infeasible(infeasible) => Decision::Infeasible { goal: &prepared.goal, infeasible },
     };
-    let settings: Vec<(String, String)> = if args.settings {
-        inputs.settings.iter().map(|row| (row.key.clone(), row.value.clone())).collect()
-    } else {
-        Vec::new()
-    };
+    let settings: Vec<(String, String)> =
+        if args.settings { inputs.settings.iter().map(|row| (row.key.clone(), row.value.clone())).collect() } else { Vec::new() };
     let mut explanation = ctx_explain::explain(&ExplainInput {
         decision,
         trace: inputs.report.as_ref().map(|report| &report.trace),

@@ -1,17 +1,17 @@
 //! One file per command. Each opens a session, does one thing and prints one result; the value is the exit code.
 
-mod run;
+mod cache;
+mod doctor;
+mod eval;
 mod explain;
-mod simulate;
 mod index;
+mod run;
+mod scripts;
 mod search;
+mod simulate;
 mod sources;
 mod stats;
-mod cache;
 mod trace;
-mod eval;
-mod doctor;
-mod scripts;
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;

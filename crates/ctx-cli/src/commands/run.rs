@@ -69,9 +69,13 @@ fn message(report: &RunReport) -> String {
     }
     let findings = outcome.verdict.as_ref().filter(|verdict| !verdict.passed).map(|verdict| verdict.findings.join("; "));
     match (outcome.notes.last(), findings) {
-        (_, Some(findings)) if outcome.status == Status::VerificationFailed => format!("the answer did not pass its check and is withheld: {findings}"),
+        (_, Some(findings)) if outcome.status == Status::VerificationFailed => {
+            format!("the answer did not pass its check and is withheld: {findings}")
+        }
         (Some(note), _) => note.clone(),
-        (None, _) if outcome.status == Status::Abstained => "insufficient evidence: the passages found do not answer the question".to_owned(),
+        (None, _) if outcome.status == Status::Abstained => {
+            "insufficient evidence: the passages found do not answer the question".to_owned()
+        }
         (None, _) => format!("the run ended as {}", status_name(outcome.status)),
     }
 }
@@ -117,7 +121,8 @@ fn relaxations(infeasible: &Infeasible, out: &Out) {
         }
     }
     if !infeasible.joint.is_empty() {
-        let all: Vec<String> = infeasible.joint.iter().map(|r| format!("{} = {}", r.constraint, r.suffices.as_deref().unwrap_or("?"))).collect();
+        let all: Vec<String> =
+            infeasible.joint.iter().map(|r| format!("{} = {}", r.constraint, r.suffices.as_deref().unwrap_or("?"))).collect();
         out.note(&format!("  together: {}", all.join(", ")));
     }
 }
@@ -140,7 +145,9 @@ fn summary(report: &RunReport) -> String {
 }
 
 fn is_extractive(report: &RunReport) -> bool {
-    report.planned.as_ref().and_then(|planned| planned.plan.chosen(&Stage::Answer)).is_some_and(|chosen| {
-        matches!(chosen.alternative.operator, Operator::Answer { strategy: Strategy::Extractive, .. })
-    })
+    report
+        .planned
+        .as_ref()
+        .and_then(|planned| planned.plan.chosen(&Stage::Answer))
+        .is_some_and(|chosen| matches!(chosen.alternative.operator, Operator::Answer { strategy: Strategy::Extractive, .. }))
 }

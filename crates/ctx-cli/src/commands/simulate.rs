@@ -32,7 +32,10 @@ pub(crate) async fn simulate(global: &Global, args: &GoalArgs, out: &Out, interr
     if !unknown.is_empty() {
         text.push_str(&format!("Cost: a lower bound{unknown}\n"));
     }
-    text.push_str(&format!("Ends: abstains {}, withheld by the check {}, breaks {}", quote.p_abstain, quote.p_verification_failed, quote.p_failed));
+    text.push_str(&format!(
+        "Ends: abstains {}, withheld by the check {}, breaks {}",
+        quote.p_abstain, quote.p_verification_failed, quote.p_failed
+    ));
     if let Some(late) = quote.p_over_latency_limit {
         text.push_str(&format!(", outlasts the latency limit {late}"));
     }
@@ -44,7 +47,11 @@ pub(crate) async fn simulate(global: &Global, args: &GoalArgs, out: &Out, interr
     for model in &quote.expected_models {
         text.push_str(&format!("Calls: {} × {}.{:03}\n", model.model, model.calls_milli / 1000, model.calls_milli % 1000));
     }
-    let samples = if quote.based_on_samples == 0 { "at least one estimate is a prior".to_owned() } else { format!("at least {} observations behind each estimate", quote.based_on_samples) };
+    let samples = if quote.based_on_samples == 0 {
+        "at least one estimate is a prior".to_owned()
+    } else {
+        format!("at least {} observations behind each estimate", quote.based_on_samples)
+    };
     text.push_str(&format!("Based on: {samples}; {} draws, seed {}; {}\n", quote.draws, quote.seed, quote.plan));
     out.text(&text)?;
     Ok(0)

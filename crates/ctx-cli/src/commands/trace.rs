@@ -20,7 +20,11 @@ pub(crate) async fn trace(global: &Global, command: &TraceCommand, out: &Out) ->
         TraceCommand::Show { id, all: true } if id.is_none() => show_all(&store.traces(TRACES_MAX).await?, out)?,
         TraceCommand::Show { id: None, .. } => match store.traces(1).await?.first() {
             Some(trace) => show(trace, out)?,
-            None => return Err(Failure::input("no run was recorded in this store").with_hint("run something first, or name the store with --store")),
+            None => {
+                return Err(
+                    Failure::input("no run was recorded in this store").with_hint("run something first, or name the store with --store")
+                );
+            }
         },
         TraceCommand::Show { id: Some(id), .. } => {
             let traces = store.traces(TRACES_MAX).await?;
@@ -37,9 +41,11 @@ fn one<'a>(traces: &'a [Trace], id: &str) -> Result<&'a Trace, Failure> {
     match found.as_slice() {
         [trace] => Ok(trace),
         [] => Err(Failure::input(format!("no trace begins with {id:?}")).with_hint("`ctxrt trace list` shows those there are")),
-        several => several.iter().copied().find(|trace| trace.id == id).ok_or_else(|| {
-            Failure::input(format!("{} traces begin with {id:?}", several.len())).with_hint("write more of the id")
-        }),
+        several => several
+            .iter()
+            .copied()
+            .find(|trace| trace.id == id)
+            .ok_or_else(|| Failure::input(format!("{} traces begin with {id:?}", several.len())).with_hint("write more of the id")),
     }
 }
 
@@ -116,5 +122,9 @@ fn node_line(node: &NodeTrace) -> String {
     let hits = node.actual.hits.map(|n| format!("  {n} passages")).unwrap_or_default();
     let tokens = node.actual.tokens.map(|n| format!("  {n} tokens")).unwrap_or_default();
     let error = node.error.as_ref().map(|error| format!("\n    error: {}", ctx_explain::escape::line(error))).unwrap_or_default();
-    format!("  {}  {}{status}{time}{hits}{tokens}{error}\n", ctx_explain::escape::line(&node.node), ctx_explain::escape::line(&node.operator))
+    format!(
+        "  {}  {}{status}{time}{hits}{tokens}{error}\n",
+        ctx_explain::escape::line(&node.node),
+        ctx_explain::escape::line(&node.operator)
+    )
 }

@@ -27,8 +27,14 @@ impl World {
     /// A folder with two documents that answer a question.
     pub(crate) fn with_docs() -> World {
         let world = World::new();
-        world.write("docs/restart.md", "# Restart\n\n## Staging\n\nThe staging cluster is restarted every night at 03:15 by the job nightly-restart.\n");
-        world.write("docs/errors.md", "# Errors\n\nError E0502 means that a value is borrowed twice.\nThe fix is to end the first borrow before the second begins.\n");
+        world.write(
+            "docs/restart.md",
+            "# Restart\n\n## Staging\n\nThe staging cluster is restarted every night at 03:15 by the job nightly-restart.\n",
+        );
+        world.write(
+            "docs/errors.md",
+            "# Errors\n\nError E0502 means that a value is borrowed twice.\nThe fix is to end the first borrow before the second begins.\n",
+        );
         world
     }
 
