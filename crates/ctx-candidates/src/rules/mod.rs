@@ -35,13 +35,16 @@ pub struct Rule {
     pub prune: fn(&View<'_>, &Alternative) -> Option<String>,
 }
 
+/// The alternative to blame for a refused combination, by index, and the reason; `None` lets it pass.
+pub type Refusal = Option<(usize, String)>;
+
 /// A rule over a combination. Returns the index of the alternative to blame, and the reason.
 #[derive(Clone, Copy)]
 pub struct FrameRule {
     /// Name, printed by EXPLAIN.
     pub name: &'static str,
     /// `Some` removes the combination.
-    pub refuse: fn(&View<'_>, &[Alternative], &FrameChoice) -> Option<(usize, String)>,
+    pub refuse: fn(&View<'_>, &[Alternative], &FrameChoice) -> Refusal,
 }
 
 /// Name used when an alternative fits no combination and no rule named it.
