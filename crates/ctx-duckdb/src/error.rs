@@ -70,7 +70,7 @@ impl DuckError {
             DuckError::Library { .. } => Some("run `cargo xtask fetch` and build again, or put the matching library beside the program"),
             DuckError::NewerSchema { .. } => Some("update ctxrt, or name another folder with --store"),
             DuckError::Open { .. } | DuckError::Missing { .. } | DuckError::Statement { .. } => {
-                Some("if the file is damaged, `ctxrt index --rebuild` builds it again from the sources")
+                Some("if the file is damaged, `ctxrt index` builds it again from the sources")
             }
             DuckError::Inconsistent { .. } => None,
         }

@@ -177,6 +177,9 @@ impl Engine {
             reports.push(self.run(name, &exclude, progress, cancelled)?.index(&mut writer)?);
             self.mark_checked(name);
         }
+        if let Err(error) = self.traces.absorb(&writer) {
+            tracing::warn!(%error, "traces stay in their logs");
+        }
         Ok(reports)
     }
 

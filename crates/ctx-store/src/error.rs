@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What to do about a damaged file.
-pub const REBUILD_HINT: &str = "run `ctxrt index --rebuild` to build the index again from the sources";
+pub const REBUILD_HINT: &str = "run `ctxrt index` to build the index again from the sources";
 
 /// A failure of the store. [`StoreError::hint`] says what to do about it.
 #[derive(Debug, thiserror::Error)]

@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct OpenSegment {
     pub(crate) id: SegmentId,
     folder: PathBuf,
-    text: Part<Arc<TextPart>>,
+    text: Part<TextPart>,
     terms: Part<Dictionary>,
     vectors: Part<VectorFile>,
     ranges: Part<PassageRanges>,
@@ -28,7 +28,7 @@ pub(crate) struct OpenSegment {
 }
 
 /// A text index that can be printed.
-pub(crate) struct TextPart(pub(crate) Arc<SegmentReader>);
+struct TextPart(Arc<SegmentReader>);
 
 impl std::fmt::Debug for TextPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -71,7 +71,7 @@ impl OpenSegment {
     }
 
     pub(crate) fn text(&self) -> Result<Arc<SegmentReader>, EmbeddedError> {
-        let part = self.text.get(|| Ok(Arc::new(TextPart(Arc::new(SegmentReader::open(&self.file(TEXT_FOLDER))?)))))?;
+        let part = self.text.get(|| Ok(TextPart(Arc::new(SegmentReader::open(&self.file(TEXT_FOLDER))?))))?;
         Ok(Arc::clone(&part.0))
     }
 
