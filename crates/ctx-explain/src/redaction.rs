@@ -14,8 +14,8 @@ pub fn redact(mut explanation: Explanation) -> Explanation {
     explanation.goal = hash(&goal);
     let mut words: Vec<String> = Vec::new();
     for entity in &mut explanation.intent.entities {
-        words.push(std::mem::replace(&mut entity.text, String::new()));
-        words.push(std::mem::replace(&mut entity.normal, String::new()));
+        words.push(std::mem::take(&mut entity.text));
+        words.push(std::mem::take(&mut entity.normal));
         entity.text = hash(&words[words.len() - 2]);
         entity.normal = hash(&words[words.len() - 1]);
     }

@@ -13,7 +13,7 @@ use std::fmt::{Display, Write};
 pub(super) fn graph(graph: &ExecutionGraph) -> String {
     let mut out = String::new();
     for node in &graph.nodes {
-        let policy = serde_json::to_value(&node.on_error).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+        let policy = serde_json::to_value(node.on_error).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
         let _ = writeln!(out, "{:<28} {}  [{}; attempts {}; on error {policy}]", node.id.as_str(), node.op, node.resource, node.max_attempts);
     }
     for edge in &graph.edges {
@@ -91,6 +91,6 @@ pub(super) fn explain(world: &World, args: &BTreeSet<&str>, width: Option<u64>) 
     if has("json") {
         return serde_json::to_string_pretty(&json(&value)).map(|t| t + "\n").map_err(|e| e.to_string());
     }
-    let defaults = TextOptions::default();
-    Ok(text(&value, &TextOptions { width: width.map_or(defaults.width, |w| w as usize), ..defaults }))
+    let columns = width.map_or(TextOptions::default().width, |w| w as usize);
+    Ok(text(&value, &TextOptions { width: columns }))
 }
