@@ -17,7 +17,11 @@ fn indexing(c: &mut Criterion) {
     group.sample_size(10);
     let folder = || tempfile::tempdir().expect("a temporary folder");
     group.bench_function("tantivy alone", |b| {
-        b.iter_batched(folder, |folder| black_box(bare::index(&chunks, &folder.path().join("index"))).map(|_| folder), BatchSize::PerIteration);
+        b.iter_batched(
+            folder,
+            |folder| black_box(bare::index(&chunks, &folder.path().join("index"))).map(|_| folder),
+            BatchSize::PerIteration,
+        );
     });
     let source = SourceName::new("files").expect("letters are a name");
     group.bench_function("everything", |b| {

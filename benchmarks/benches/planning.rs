@@ -24,7 +24,15 @@ fn literal_hit(c: &mut Criterion) {
     let (scene, planner) = (Scene::default(), Planner::builder().build());
     let goal = Goal::new(GOALS[0]);
     let sources = [scene.source.clone()];
-    let key = || PlanKey::literal(&KeyInput { goal: &goal, limits: &scene.limits, sources: &sources, configuration: "0", planner_version: Planner::version() });
+    let key = || {
+        PlanKey::literal(&KeyInput {
+            goal: &goal,
+            limits: &scene.limits,
+            sources: &sources,
+            configuration: "0",
+            planner_version: Planner::version(),
+        })
+    };
     let stamps = scene.stamps();
     let current = CurrentStamps::of(&stamps);
     let mut cache = PlanCache::new(Settings::default());

@@ -10,13 +10,40 @@ use std::hint::black_box;
 
 const DOCUMENTS: usize = 5_000;
 const WORDS: [&str; 24] = [
-    "planner", "budget", "index", "vector", "segment", "token", "source", "query", "ledger", "trace", "policy", "cache", "fusion", "passage",
-    "model", "latency", "evidence", "citation", "schedule", "graph", "merge", "lock", "statistics", "snapshot",
+    "planner",
+    "budget",
+    "index",
+    "vector",
+    "segment",
+    "token",
+    "source",
+    "query",
+    "ledger",
+    "trace",
+    "policy",
+    "cache",
+    "fusion",
+    "passage",
+    "model",
+    "latency",
+    "evidence",
+    "citation",
+    "schedule",
+    "graph",
+    "merge",
+    "lock",
+    "statistics",
+    "snapshot",
 ];
 
 fn collection() -> Collection {
     let mut random = StdRng::seed_from_u64(1);
-    let mut words = |count: usize| (0..count).map(|_| format!("{}{}", WORDS[random.random_range(0..WORDS.len())], random.random_range(0..40))).collect::<Vec<_>>().join(" ");
+    let mut words = |count: usize| {
+        (0..count)
+            .map(|_| format!("{}{}", WORDS[random.random_range(0..WORDS.len())], random.random_range(0..40)))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     let documents = (0..DOCUMENTS).map(|n| Document { id: n.to_string(), title: words(4), text: words(160) }).collect();
     let queries = (0..64).map(|n| Query { id: n.to_string(), text: words(8), relevant: BTreeMap::new() }).collect();
     Collection { name: "made up".to_owned(), documents, queries, split: "all".to_owned() }

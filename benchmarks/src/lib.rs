@@ -7,8 +7,8 @@
 //!
 //! Nothing here runs in tests: a timed test is a flaky test.
 
-pub mod machine;
-pub mod figure;
-pub mod text;
 pub mod bare;
+pub mod figure;
+pub mod machine;
 pub mod planning;
+pub mod text;

@@ -33,7 +33,8 @@ fn vocabulary(seed: u64) -> Vec<String> {
     const ONSETS: [&str; 16] = ["b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "st", "tr", "pl"];
     const VOWELS: [&str; 7] = ["a", "e", "i", "o", "u", "ea", "io"];
     let mut random = StdRng::seed_from_u64(seed ^ 0x5eed);
-    let syllable = |random: &mut StdRng| format!("{}{}", ONSETS[random.random_range(0..ONSETS.len())], VOWELS[random.random_range(0..VOWELS.len())]);
+    let syllable =
+        |random: &mut StdRng| format!("{}{}", ONSETS[random.random_range(0..ONSETS.len())], VOWELS[random.random_range(0..VOWELS.len())]);
     (0..VOCABULARY).map(|rank| (0..1 + (rank as f64).log10() as usize).map(|_| syllable(&mut random)).collect()).collect()
 }
 

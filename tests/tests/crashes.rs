@@ -23,8 +23,10 @@ fn twenty_kills_lose_nothing() {
     assert_eq!(first.status.code(), Some(0), "{}", both(&first));
     for kill in 0..20u32 {
         write(files.path(), kill + 1);
-        let args: &[&str] = if kill % 2 == 0 { &["index", "--source", "notes=."] } else { &["run", "what is marker7?", "--source", "notes=."] };
-        let mut child = command(files.path(), store.path()).args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
+        let args: &[&str] =
+            if kill % 2 == 0 { &["index", "--source", "notes=."] } else { &["run", "what is marker7?", "--source", "notes=."] };
+        let mut child =
+            command(files.path(), store.path()).args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
         // Points spread over the run: prime steps, so that no two kills hit the same moment of the same command.
         sleep(Duration::from_millis(u64::from(kill * 37 % 230)));
         let _ = child.kill();
@@ -40,6 +42,7 @@ fn twenty_kills_lose_nothing() {
         let found = json(&run(files.path(), store.path(), &["search", &format!("marker{i}"), "--source", "notes=.", "--json"])).to_string();
         assert!(found.contains("round 20") && !found.contains("round 19"), "marker{i}: {found}");
     }
-    let leftovers: Vec<_> = fs::read_dir(store.path().join("building")).map(|d| d.flatten().map(|e| e.path()).collect()).unwrap_or_default();
+    let leftovers: Vec<_> =
+        fs::read_dir(store.path().join("building")).map(|d| d.flatten().map(|e| e.path()).collect()).unwrap_or_default();
     assert!(leftovers.is_empty(), "left behind: {leftovers:?}");
 }

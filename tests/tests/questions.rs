@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Question, and words of which the answer holds at least one.
 const QUESTIONS: [(&str, &[&str]); 10] = [
     ("How does the planner decide that a plan is infeasible?", &["infeasible", "constraint"]),
-    ("What does the exit code 4 mean?", &["insufficient evidence", "abstained", "4"]),
+    ("What does cargo xtask tidy check?", &["tidy"]),
     ("Which crate links C++?", &["ctx-duckdb"]),
     ("How do I add an access path?", &["AccessPath", "variant", "access path"]),
     ("What is the execution graph?", &["graph", "boundary"]),

@@ -11,7 +11,9 @@ fn configured(extra: &str) -> (tempfile::TempDir, tempfile::TempDir) {
     fs::create_dir(files.path().join("docs")).expect("made");
     fs::write(files.path().join("docs/limits.md"), "# Limits\n\nThe retention limit for logs is 25 days.\n").expect("written");
     fs::write(files.path().join("docs/ponds.md"), "# Ponds\n\nPonds are wet and birds like them.\n").expect("written");
-    let config = format!("models:\n  tiers:\n    - {{name: local, base_url: \"{url}/\", model: smollm2-135m, max_output_tokens: 64}}\nsources:\n  docs: {{path: ./docs}}\n{extra}");
+    let config = format!(
+        "models:\n  tiers:\n    - {{name: local, base_url: \"{url}/\", model: smollm2-135m, max_output_tokens: 64}}\nsources:\n  docs: {{path: ./docs}}\n{extra}"
+    );
     fs::write(files.path().join("ctxrt.yaml"), config).expect("written");
     (files, store)
 }
@@ -37,7 +39,8 @@ fn a_real_model_answers_is_metered_and_is_checked() {
 #[test]
 fn the_call_limit_of_zero_leaves_the_answer_to_quoting() {
     let (files, store) = configured("budgets: {max_calls: 0}\n");
-    let output = command(files.path(), store.path()).args(["run", "What is the retention limit for logs?", "--json"]).output().expect("started");
+    let output =
+        command(files.path(), store.path()).args(["run", "What is the retention limit for logs?", "--json"]).output().expect("started");
     let outcome = json(&output);
     assert_eq!(outcome["spend"]["calls"], 0, "{}", both(&output));
     assert!(outcome["answer"].as_str().unwrap_or_default().contains("25 days"), "{}", both(&output));

@@ -1,8 +1,8 @@
 //! Getting the prebuilt DuckDB library into `third_party/libduckdb`, verified.
 
-use crate::platform::{self, Library, CRATE_VERSION, NPM_VERSION};
+use crate::platform::{self, CRATE_VERSION, Library, NPM_VERSION};
 use crate::workspace;
-use anyhow::{bail, Context, Result};
+use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -26,7 +26,9 @@ pub(crate) fn fetch(given: Option<&Path>) -> Result<()> {
 
 /// `download` unpacks a library's package into a folder and returns the file in it.
 fn fetch_into(
-    folder: &Path, library: Option<Library>, given: Option<&Path>,
+    folder: &Path,
+    library: Option<Library>,
+    given: Option<&Path>,
     download: &dyn Fn(Library, &Path) -> Result<PathBuf>,
 ) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
@@ -42,7 +44,8 @@ fn fetch_into(
     }
     let scratch = folder.join(format!("tmp-{}", std::process::id()));
     fs::create_dir_all(&scratch).with_context(|| format!("creating {}", scratch.display()))?;
-    let result = given.map_or_else(|| download(library, &scratch), |path| Ok(path.to_owned()))
+    let result = given
+        .map_or_else(|| download(library, &scratch), |path| Ok(path.to_owned()))
         .and_then(|path| verify(&path, library))
         .and_then(|path| place(&path, &target));
     let _ = fs::remove_dir_all(&scratch);
@@ -54,7 +57,9 @@ fn verify(path: &Path, library: Library) -> Result<PathBuf> {
     if found != library.sha256 {
         bail!(
             "{} is not the DuckDB of crate {CRATE_VERSION}: its SHA-256 is {found}, {} {NPM_VERSION} has {}",
-            path.display(), library.package, library.sha256
+            path.display(),
+            library.package,
+            library.sha256
         );
     }
     Ok(path.to_owned())
@@ -63,7 +68,8 @@ fn verify(path: &Path, library: Library) -> Result<PathBuf> {
 /// Copies aside and renames: a build never sees half a library.
 fn place(from: &Path, target: &Path) -> Result<()> {
     let aside = target.with_extension(format!("tmp-{}", std::process::id()));
-    fs::copy(from, &aside).and_then(|_| fs::rename(&aside, target))
+    fs::copy(from, &aside)
+        .and_then(|_| fs::rename(&aside, target))
         .with_context(|| format!("copying {} to {}", from.display(), target.display()))?;
     eprintln!("DuckDB library: {}", target.display());
     Ok(())
@@ -92,7 +98,10 @@ impl io::Write for HashWriter<'_> {
 fn npm_pack(library: Library, scratch: &Path) -> Result<PathBuf> {
     let package = format!("{}@{NPM_VERSION}", library.package);
     eprintln!("fetching {package} (about 24 MB) …");
-    let without = format!("get {} from the npm package {package} by other means and pass it with `cargo xtask fetch --libduckdb PATH`, or {BUNDLED}", library.file);
+    let without = format!(
+        "get {} from the npm package {package} by other means and pass it with `cargo xtask fetch --libduckdb PATH`, or {BUNDLED}",
+        library.file
+    );
     let output = match Command::new("npm").args(["pack", "--silent", &package]).current_dir(scratch).output() {
         Ok(output) => output,
         Err(error) if error.kind() == ErrorKind::NotFound => bail!("npm is not installed: {without}"),
@@ -124,7 +133,10 @@ mod tests {
 
     /// SHA-256 of `duck`.
     const DUCK: Library = Library {
-        os: "linux", arch: "x86_64", package: "p", file: "libduckdb.so",
+        os: "linux",
+        arch: "x86_64",
+        package: "p",
+        file: "libduckdb.so",
         sha256: "2d2370db2447ff8cf4f3accd68c85aa119a9c893effd200a9b69176e9fc5eb98",
     };
 

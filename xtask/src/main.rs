@@ -3,13 +3,13 @@
 //! Reading order: `fetch` (the DuckDB library), `tasks` (build and run with it), `tidy` (what a machine can check of
 //! ARCHITECTURE.md), `workspace` (what cargo says about the packages).
 
-mod workspace;
-mod platform;
 mod fetch;
+mod platform;
 mod tasks;
 mod tidy;
+mod workspace;
 
-use anyhow::{bail, Result};
+use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -23,19 +23,31 @@ pub(crate) struct Library {
 /// Platforms with a prebuilt library that can be linked. Windows is missing: its package has no import library.
 pub(crate) const LIBRARIES: [Library; 4] = [
     Library {
-        os: "linux", arch: "x86_64", package: "@duckdb/node-bindings-linux-x64", file: "libduckdb.so",
+        os: "linux",
+        arch: "x86_64",
+        package: "@duckdb/node-bindings-linux-x64",
+        file: "libduckdb.so",
         sha256: "3f4962cdd266eab2b479a5b5a4a6d063d279b2954ae814ed00385d553b747633",
     },
     Library {
-        os: "linux", arch: "aarch64", package: "@duckdb/node-bindings-linux-arm64", file: "libduckdb.so",
+        os: "linux",
+        arch: "aarch64",
+        package: "@duckdb/node-bindings-linux-arm64",
+        file: "libduckdb.so",
         sha256: "23686593dba4ec22c6e581bb1c843b3964e84c4bc4d0063d8b4daddd2e20e30a",
     },
     Library {
-        os: "macos", arch: "aarch64", package: "@duckdb/node-bindings-darwin-arm64", file: "libduckdb.dylib",
+        os: "macos",
+        arch: "aarch64",
+        package: "@duckdb/node-bindings-darwin-arm64",
+        file: "libduckdb.dylib",
         sha256: "75a519cb914ae36ca22cff0995a8a2e8c9a46990b8c0a479514f741a0d93f344",
     },
     Library {
-        os: "macos", arch: "x86_64", package: "@duckdb/node-bindings-darwin-x64", file: "libduckdb.dylib",
+        os: "macos",
+        arch: "x86_64",
+        package: "@duckdb/node-bindings-darwin-x64",
+        file: "libduckdb.dylib",
         sha256: "75a519cb914ae36ca22cff0995a8a2e8c9a46990b8c0a479514f741a0d93f344",
     },
 ];

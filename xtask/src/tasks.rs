@@ -2,7 +2,7 @@
 
 use crate::fetch::fetch;
 use crate::workspace::{self, Workspace};
-use anyhow::{bail, Context, Result};
+use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus};
 
@@ -55,7 +55,10 @@ pub(crate) fn test(args: &[String]) -> Result<ExitCode> {
 /// Rewrites the golden plans and the JSON Schemas. Both are in the light set: no DuckDB.
 pub(crate) fn plans() -> Result<ExitCode> {
     let mut command = workspace::cargo();
-    command.current_dir(workspace::root()).args(["test", "--package", "ctx-testkit", "--test", "plans", "--test", "schemas"]).env("REWRITE", "1");
+    command
+        .current_dir(workspace::root())
+        .args(["test", "--package", "ctx-testkit", "--test", "plans", "--test", "schemas"])
+        .env("REWRITE", "1");
     let code = exit(command.status().context("running the tests of plans")?)?;
     eprintln!("plans/ and tests/schemas/ are rewritten: review the diff, and say in the commit why a shape or a format changed");
     Ok(code)

@@ -1,6 +1,6 @@
 //! What cargo says about this workspace: packages, their direct dependencies and their closures.
 
-use anyhow::{bail, Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -75,8 +75,11 @@ impl Workspace {
     /// Asks cargo.
     pub(crate) fn load() -> Result<Workspace> {
         let platform = host().context("asking rustc for the host platform")?;
-        let output = cargo().current_dir(root()).args(["metadata", "--format-version", "1", "--filter-platform", &platform])
-            .output().context("running cargo metadata")?;
+        let output = cargo()
+            .current_dir(root())
+            .args(["metadata", "--format-version", "1", "--filter-platform", &platform])
+            .output()
+            .context("running cargo metadata")?;
         if !output.status.success() {
             bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
@@ -87,20 +90,28 @@ impl Workspace {
     fn parse(json: &[u8]) -> Result<Workspace> {
         let metadata: Metadata = serde_json::from_slice(json).context("reading cargo metadata")?;
         let names: BTreeMap<&str, &str> = metadata.packages.iter().map(|p| (p.id.as_str(), p.name.as_str())).collect();
-        let edges: BTreeMap<&str, Vec<&str>> = metadata.resolve.nodes.iter()
+        let edges: BTreeMap<&str, Vec<&str>> = metadata
+            .resolve
+            .nodes
+            .iter()
             .map(|node| (node.id.as_str(), node.deps.iter().filter(|dep| dep.builds()).map(|dep| dep.pkg.as_str()).collect()))
             .collect();
         let name = |id: &str| names.get(id).map_or_else(|| id.to_owned(), |name| (*name).to_owned());
         let member = |id: &str| metadata.workspace_members.contains(id);
-        let packages = metadata.packages.iter().filter(|package| member(&package.id)).map(|package| {
-            let direct = edges.get(package.id.as_str()).into_iter().flatten();
-            let described = Package {
-                folder: package.manifest_path.parent().map(Path::to_owned).unwrap_or_default(),
-                edges: direct.filter(|id| member(id)).map(|id| name(id)).collect(),
-                closure: closure(&package.id, &edges).into_iter().map(name).collect(),
-            };
-            (package.name.clone(), described)
-        }).collect();
+        let packages = metadata
+            .packages
+            .iter()
+            .filter(|package| member(&package.id))
+            .map(|package| {
+                let direct = edges.get(package.id.as_str()).into_iter().flatten();
+                let described = Package {
+                    folder: package.manifest_path.parent().map(Path::to_owned).unwrap_or_default(),
+                    edges: direct.filter(|id| member(id)).map(|id| name(id)).collect(),
+                    closure: closure(&package.id, &edges).into_iter().map(name).collect(),
+                };
+                (package.name.clone(), described)
+            })
+            .collect();
         Ok(Workspace { packages, target: metadata.target_directory })
     }
 }

@@ -91,7 +91,10 @@ fn quality_rows(name: &str, bar: f64, all: &Report, unseen: &Report) -> anyhow::
     let value = |report: &Report, system: &str| report.row(system).map(|row| row.ndcg_10).with_context(|| format!("{system} on {name}"));
     let how = |report: &Report| format!("{} queries ({}), {} documents", report.queries, report.split, report.documents);
     let interval = |report: &Report, system: &str| {
-        report.row(system).map(|row| row.ndcg_10_minus_bm25).map_or(String::new(), |d| format!("; minus BM25 {:+.3} [{:+.3}, {:+.3}]", d.mean, d.low, d.high))
+        report
+            .row(system)
+            .map(|row| row.ndcg_10_minus_bm25)
+            .map_or(String::new(), |d| format!("; minus BM25 {:+.3} [{:+.3}, {:+.3}]", d.mean, d.low, d.high))
     };
     let mut rows = vec![Figure::new(format!("nDCG@10 BM25, {name}"), value(all, "bm25")?, "", how(all)).at_least(bar)];
     for report in [all, unseen] {
@@ -102,8 +105,18 @@ fn quality_rows(name: &str, bar: f64, all: &Report, unseen: &Report) -> anyhow::
         let row = Figure::new(format!("nDCG@10 best fused path ({best}), {name}"), fused, "", how(report) + &interval(report, best));
         let beside = format!("BM25 {bm25:.4}, dense {:.4}, RRF {:.4}", value(report, "dense")?, value(report, "hybrid_rrf")?);
         rows.push(row.at_least((least * 1e4).round() / 1e4).beside(beside));
-        let planner = Figure::new(format!("nDCG@10 planner's choice, {name}"), value(report, "planner")?, "", how(report) + &interval(report, "planner"));
-        rows.push(planner.beside(format!("random path {:.4}, best fixed ({}) {:.4}", value(report, "random_path")?, report.best_fixed, value(report, &report.best_fixed)?)));
+        let planner = Figure::new(
+            format!("nDCG@10 planner's choice, {name}"),
+            value(report, "planner")?,
+            "",
+            how(report) + &interval(report, "planner"),
+        );
+        rows.push(planner.beside(format!(
+            "random path {:.4}, best fixed ({}) {:.4}",
+            value(report, "random_path")?,
+            report.best_fixed,
+            value(report, &report.best_fixed)?
+        )));
     }
     Ok(rows)
 }
@@ -185,7 +198,8 @@ fn cache(data: &Path) -> anyhow::Result<Measured> {
     }
     times.sort_unstable();
     let how = format!("{} look-ups of {} plans, key included", times.len(), kept.len());
-    let row = |q: f64, name: &str| Figure::new(format!("plan-cache literal hit {name}"), quantile(&times, q) as f64 / 1e3, "µs", how.clone());
+    let row =
+        |q: f64, name: &str| Figure::new(format!("plan-cache literal hit {name}"), quantile(&times, q) as f64 / 1e3, "µs", how.clone());
     Ok((vec![row(0.5, "p50").at_most(5.0), row(0.99, "p99").at_most(20.0)], json!({ "p999_us": quantile(&times, 0.999) as f64 / 1e3 })))
 }
 
@@ -210,7 +224,11 @@ async fn retrieval(data: &Path) -> anyhow::Result<Measured> {
         }
         once.sort_unstable();
         best.sort_unstable();
-        let how = format!("{} queries, {} documents, k = 10, probe, both legs in turn and passages included", measured.len(), collection.documents.len());
+        let how = format!(
+            "{} queries, {} documents, k = 10, probe, both legs in turn and passages included",
+            measured.len(),
+            collection.documents.len()
+        );
         for (name, times) in [("first run of each query", &once), ("best of five runs", &best)] {
             let row = Figure::new(format!("retrieval {path} p99, {name}"), ms(quantile(times, 0.99)), "ms", how.clone());
             figures.push(row.at_most(bar).beside(format!("p50 {:.3} ms", ms(quantile(times, 0.5)))));
@@ -248,7 +266,10 @@ fn indexing(data: &Path) -> anyhow::Result<Measured> {
             (ours, alone) = (ours.min(whole), alone.min(bare));
             (ours_cpu, alone_cpu) = (ours_cpu.min(after - between), alone_cpu.min(between - before));
         }
-        let how = format!("{} chunks; best of {REPEATS} of each, in turns; reading, cutting, tokens, embeddings, sensitive values, database, text index, publishing", chunks.len());
+        let how = format!(
+            "{} chunks; best of {REPEATS} of each, in turns; reading, cutting, tokens, embeddings, sensitive values, database, text index, publishing",
+            chunks.len()
+        );
         let row = Figure::new(format!("indexing time, times bare tantivy, {name}"), ours / alone, "×", how).at_most(2.0);
         figures.push(row.beside(format!("{ours:.2} s, tantivy alone {alone:.2} s; processor {ours_cpu:.2} s and {alone_cpu:.2} s")));
         details.insert((*name).to_owned(), json!({ "ratios": ratios }));
@@ -285,7 +306,10 @@ fn memory() -> anyhow::Result<Measured> {
     let [peak, passages, processor] = printed.split_whitespace().map(str::parse::<f64>).collect::<Result<Vec<_>, _>>()?[..] else {
         bail!("the indexing child said {printed:?}");
     };
-    let how = format!("{} MiB of made-up Markdown, {passages} passages, {elapsed:.0} s ({processor:.0} s of processor time), a process of its own", written >> 20);
+    let how = format!(
+        "{} MiB of made-up Markdown, {passages} passages, {elapsed:.0} s ({processor:.0} s of processor time), a process of its own",
+        written >> 20
+    );
     let row = Figure::new("peak memory (resident), indexing 1 GiB of text", peak, "MiB", how).at_most(500.0);
     Ok((vec![row], json!({ "seconds": elapsed, "processor_seconds": processor })))
 }

@@ -1,7 +1,7 @@
 //! Enumeration, then pruning, then frames.
 
 use crate::rules::{self, FRAME_RULES, RULES};
-use crate::{grid, View};
+use crate::{View, grid};
 use ctx_types::{AccessPath, Alternative, AlternativeId, FuseMethod, Layout, Operator, SourceName, Stage, Tokens};
 
 /// An alternative that a rule removed.
@@ -119,7 +119,8 @@ fn accesses(view: &View<'_>, source: &SourceName, out: &mut Vec<(Stage, Operator
 
 /// Every consistent combination; an alternative that is in none is pruned with the last rule that refused it.
 fn frames(view: &View<'_>, space: &mut PlanSpace) {
-    let of = |stage: Stage| -> Vec<usize> { space.alternatives.iter().enumerate().filter(|(_, a)| a.stage == stage).map(|(i, _)| i).collect() };
+    let of =
+        |stage: Stage| -> Vec<usize> { space.alternatives.iter().enumerate().filter(|(_, a)| a.stage == stage).map(|(i, _)| i).collect() };
     let (fuse, rerank, pack) = (of(Stage::Fuse), of(Stage::Rerank), of(Stage::Pack));
     let (compress, answer, verify) = (of(Stage::Compress), of(Stage::Answer), of(Stage::Verify));
     let mut refused: Vec<Option<(&'static str, String)>> = vec![None; space.alternatives.len()];
@@ -149,7 +150,8 @@ fn prune_unused(space: &mut PlanSpace, used: &[bool], mut refused: Vec<Option<(&
     let idle = |i: usize, a: &Alternative| !used[i] && !matches!(a.stage, Stage::Access(_));
     for (i, alternative) in space.alternatives.iter().enumerate() {
         if idle(i, alternative) {
-            let (rule, reason) = refused[i].take().unwrap_or_else(|| (rules::NO_FRAME, "no consistent combination of the other stages is left".to_owned()));
+            let (rule, reason) =
+                refused[i].take().unwrap_or_else(|| (rules::NO_FRAME, "no consistent combination of the other stages is left".to_owned()));
             space.pruned.push(Pruned { alternative: alternative.clone(), rule, reason });
         }
     }

@@ -83,10 +83,16 @@ pub enum Freshness {
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Brings sources up to date. `purge` also merges and removes deleted text from disk. A crash leaves the old generation readable.
-    async fn index(&self, sources: &[SourceName], purge: bool, progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Vec<IndexReport>, PluginError>;
+    async fn index(
+        &self,
+        sources: &[SourceName],
+        purge: bool,
+        progress: &(dyn Fn(IndexEvent) + Send + Sync),
+    ) -> Result<Vec<IndexReport>, PluginError>;
 
     /// Checks freshness as configured and indexes what changed; cheap when nothing did.
-    async fn refresh(&self, sources: &[SourceName], progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Vec<IndexReport>, PluginError>;
+    async fn refresh(&self, sources: &[SourceName], progress: &(dyn Fn(IndexEvent) + Send + Sync))
+    -> Result<Vec<IndexReport>, PluginError>;
 
     /// A passage of the current generation.
     async fn passage(&self, source: &SourceName, id: &str) -> Result<Option<Passage>, PluginError>;

@@ -17,7 +17,8 @@ fn main() {
         .map(|i| Observation::new(keys[i as usize % keys.len()].clone(), format!("run {i}"), NOW, 1_000, 500 + i * 7919 % 3_000))
         .collect();
     let statistics = timed("absorb 60,000 outcomes", || Statistics::default().absorb(&outcomes, NOW));
-    let next: Vec<Observation> = outcomes[..100].iter().map(|o| Observation { outcome: format!("next {}", o.outcome), ..o.clone() }).collect();
+    let next: Vec<Observation> =
+        outcomes[..100].iter().map(|o| Observation { outcome: format!("next {}", o.outcome), ..o.clone() }).collect();
     timed("absorb 100 more", || statistics.absorb(&next, NOW + 60));
     let (whole, light) = (statistics.to_json(), statistics.for_planning().to_json());
     println!("{} keys: {} bytes whole, {} bytes for planning", statistics.len(), whole.len(), light.len());

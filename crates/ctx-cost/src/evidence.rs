@@ -200,7 +200,11 @@ pub fn calibrated(path: AccessPath, profile: &ScoreProfile) -> Ppm {
 /// P(one passage is relevant). `rank` is 1-based.
 pub fn relevance(bm25_share: f64, cosine: f64, exact: bool, rank: u32) -> Ppm {
     let c = &coefficients::evidence().relevance;
-    let z = c.bias + c.bm25_share * bm25_share + c.cosine * cosine + if exact { c.exact } else { 0.0 } + c.ln_rank * libm::log(f64::from(rank.max(1)));
+    let z = c.bias
+        + c.bm25_share * bm25_share
+        + c.cosine * cosine
+        + if exact { c.exact } else { 0.0 }
+        + c.ln_rank * libm::log(f64::from(rank.max(1)));
     Ppm::from_share(sigmoid(z))
 }
 

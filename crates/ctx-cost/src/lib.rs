@@ -13,4 +13,4 @@ pub mod model;
 pub mod quality;
 pub mod statistics;
 
-pub use model::{estimate, CostInputs};
+pub use model::{CostInputs, estimate};

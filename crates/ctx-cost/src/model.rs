@@ -6,8 +6,8 @@ use crate::statistics::{Field, OperatorClass, SizeClass, StatKey, Statistics};
 use ctx_types::catalog::SourceState;
 use ctx_types::estimate::AlternativeEstimate;
 use ctx_types::{
-    AccessPath, Alternative, Catalog, Certainty, Constraints, Estimated, Intent, Layout, Micros, ModelEntry, ModelName, NanoUsd, Operator, PicoUsd,
-    Ppm, Probe, Settings, SourceEntry, SourceName, Stage, Tokens,
+    AccessPath, Alternative, Catalog, Certainty, Constraints, Estimated, Intent, Layout, Micros, ModelEntry, ModelName, NanoUsd, Operator,
+    PicoUsd, Ppm, Probe, Settings, SourceEntry, SourceName, Stage, Tokens,
 };
 use std::collections::BTreeMap;
 
@@ -44,7 +44,8 @@ pub fn estimate(inputs: &CostInputs<'_>, alternative: &Alternative, context: Tok
         (Stage::Access(source), Operator::Access { path, k, quota }) => access(inputs, source, *path, *k, *quota),
         (_, Operator::Fuse { .. } | Operator::Pack { .. }) => AlternativeEstimate {
             latency: Some(latency(inputs, alternative, CPU_OPERATOR)),
-            tokens: matches!(alternative.operator, Operator::Pack { .. }).then(|| Estimated::new(context, Tokens(0), context, Certainty::Prior, "expected context")),
+            tokens: matches!(alternative.operator, Operator::Pack { .. })
+                .then(|| Estimated::new(context, Tokens(0), context, Certainty::Prior, "expected context")),
             ..AlternativeEstimate::default()
         },
         (_, Operator::Answer { model: Some(model), .. }) => match inputs.catalog.models.get(model) {
@@ -59,7 +60,11 @@ pub fn estimate(inputs: &CostInputs<'_>, alternative: &Alternative, context: Tok
         },
         (_, Operator::Verify { verifier }) => {
             let entry = inputs.catalog.capabilities.verifiers.iter().find(|v| v.name == *verifier);
-            AlternativeEstimate { latency: entry.map(|e| e.latency.clone()), quality: entry.map(|e| e.catches.clone()), ..AlternativeEstimate::default() }
+            AlternativeEstimate {
+                latency: entry.map(|e| e.latency.clone()),
+                quality: entry.map(|e| e.catches.clone()),
+                ..AlternativeEstimate::default()
+            }
         }
         _ => AlternativeEstimate::default(),
     }
@@ -84,7 +89,13 @@ fn mean_passage(entry: &SourceEntry) -> f64 {
 
 /// Factor for a source whose kind is less likely to hold the answer than the best permitted kind.
 fn kind_factor(inputs: &CostInputs<'_>, entry: &SourceEntry) -> f64 {
-    let best = inputs.features.keys().filter_map(|s| inputs.catalog.sources.get(s)).map(|e| inputs.intent.sources.of(e.kind)).max().unwrap_or(Ppm(0));
+    let best = inputs
+        .features
+        .keys()
+        .filter_map(|s| inputs.catalog.sources.get(s))
+        .map(|e| inputs.intent.sources.of(e.kind))
+        .max()
+        .unwrap_or(Ppm(0));
     let mine = inputs.intent.sources.of(entry.kind);
     if best.get() == 0 { 1.0 } else { mine.share() / best.share() }
 }
@@ -104,14 +115,21 @@ fn access(inputs: &CostInputs<'_>, source: &SourceName, path: AccessPath, k: u32
     let count = read.floor().max(1.0) as u32;
     let tokens = Tokens((read * mean_passage(entry)).round() as u64).min(quota);
     let [p10, _, p90, _] = entry.passage_tokens.map(|t| Tokens(u64::from(t) * u64::from(count)));
-    let certainty = if entry.passages > 0 { Certainty::Measured { n: u32::try_from(entry.passages).unwrap_or(u32::MAX) } } else { Certainty::Prior };
+    let certainty =
+        if entry.passages > 0 { Certainty::Measured { n: u32::try_from(entry.passages).unwrap_or(u32::MAX) } } else { Certainty::Prior };
     let described = entry.access.iter().find(|a| a.path == path);
     AlternativeEstimate {
         hits: Some(Estimated::new(count, 0, count.max(k), certainty, "k, quota and passage sizes")),
         tokens: Some(Estimated::new(tokens, p10.min(quota), p90.min(quota), certainty, "passage sizes of the catalog")),
         cost: Some(Estimated::exact(NanoUsd(0), "no model call")),
         latency: described.map(|a| {
-            let prior = Estimated::new(a.latency_p50.value, Micros(0), a.latency_p90.value, a.latency_p50.certainty, a.latency_p50.provenance.clone());
+            let prior = Estimated::new(
+                a.latency_p50.value,
+                Micros(0),
+                a.latency_p90.value,
+                a.latency_p50.certainty,
+                a.latency_p50.provenance.clone(),
+            );
             inputs.statistics.corrected(&access_key(inputs, path, entry), prior)
         }),
         evidence: Some(evidence_of(inputs, source, entry, path, read)),
@@ -126,7 +144,13 @@ pub fn access_key(inputs: &CostInputs<'_>, path: AccessPath, entry: &SourceEntry
 
 fn latency(inputs: &CostInputs<'_>, alternative: &Alternative, (p50, p90): (u64, u64)) -> Estimated<Micros> {
     let prior = Estimated::new(Micros(p50), Micros(0), Micros(p90), Certainty::Prior, "measured on two cores, benchmarks");
-    let key = StatKey::new(inputs.tenant, Field::Latency, operator_class(&alternative.operator), operator_key(&alternative.operator), inputs.intent.bucket);
+    let key = StatKey::new(
+        inputs.tenant,
+        Field::Latency,
+        operator_class(&alternative.operator),
+        operator_key(&alternative.operator),
+        inputs.intent.bucket,
+    );
     inputs.statistics.corrected(&key, prior)
 }
 
@@ -200,8 +224,20 @@ fn call(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, context:
     );
     AlternativeEstimate {
         hits: None,
-        tokens: Some(Estimated::new(input + output.value, input + output.low, input_bound + cap, output.certainty, "prompt count + output length")),
-        cost: Some(Estimated::new(total(input, output.value), total(input, output.low), total(input_bound, cap), certainty, entry.prices.provenance.clone())),
+        tokens: Some(Estimated::new(
+            input + output.value,
+            input + output.low,
+            input_bound + cap,
+            output.certainty,
+            "prompt count + output length",
+        )),
+        cost: Some(Estimated::new(
+            total(input, output.value),
+            total(input, output.low),
+            total(input_bound, cap),
+            certainty,
+            entry.prices.provenance.clone(),
+        )),
         latency: Some(inputs.statistics.corrected(&key, prior)),
         evidence: None,
         quality: Some(quality::answerer(ctx_types::Strategy::SingleShot, Some(entry), Layout::ContextFirst, inputs.intent).right_with),

@@ -40,7 +40,13 @@ fn extractive(intent: &Intent) -> AnswererQuality {
     let right: f64 = intent.answer.0.iter().map(|(shape, p)| p.share() * of(*shape)).sum();
     let certainty = if table.n > 0 { Certainty::Measured { n: table.n } } else { Certainty::Prior };
     AnswererQuality {
-        right_with: Estimated::new(Ppm::from_share(right), Ppm::from_share(right * 0.6), Ppm::from_share(right * 1.3), certainty, "coefficients/quality.json extractive"),
+        right_with: Estimated::new(
+            Ppm::from_share(right),
+            Ppm::from_share(right * 0.6),
+            Ppm::from_share(right * 1.3),
+            certainty,
+            "coefficients/quality.json extractive",
+        ),
         right_without: Ppm(0),
         withheld_with: Ppm(table.withheld_with_evidence),
         withheld_without: Ppm(table.withheld_without_evidence),

@@ -24,15 +24,15 @@
 //! Reading order: [`key`] → [`observation`] → [`sample`] → `interval` → [`published`] → this file → [`correct`] → [`trace`]
 //! → [`row`] → [`persist`]. Sources of the formulas: `CITATIONS.md`.
 
+pub mod correct;
+mod interval;
 pub mod key;
 pub mod observation;
-pub mod sample;
-mod interval;
-pub mod published;
-pub mod correct;
-pub mod trace;
-pub mod row;
 pub mod persist;
+pub mod published;
+pub mod row;
+pub mod sample;
+pub mod trace;
 
 pub use correct::Quantity;
 pub use interval::CONFORMAL_N_MIN;
@@ -42,12 +42,12 @@ pub use persist::StatisticsError;
 pub use published::{Published, SHRINKAGE_N0};
 pub use row::StatRow;
 pub use sample::{HALF_LIFE_SECONDS, SAMPLE_MAX};
-pub use trace::{from_trace, TraceContext};
+pub use trace::{TraceContext, from_trace};
 
 use ctx_types::id::sha256_hex;
 use ctx_types::plan::Stamp;
-use published::{shrunken, Moments};
-use sample::{hash_of, Item, Sample, Weighed};
+use published::{Moments, shrunken};
+use sample::{Item, Sample, Weighed, hash_of};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

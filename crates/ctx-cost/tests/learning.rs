@@ -1,6 +1,6 @@
 //! What a run teaches the statistics, and what it must not.
 
-use ctx_cost::statistics::{from_trace, Field, Observation, OperatorClass, SizeClass, StatKey, Statistics, TraceContext};
+use ctx_cost::statistics::{Field, Observation, OperatorClass, SizeClass, StatKey, Statistics, TraceContext, from_trace};
 use ctx_types::estimate::AlternativeEstimate;
 use ctx_types::outcome::{Spend, Verdict};
 use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, TRACE_SCHEMA_VERSION};
@@ -81,7 +81,8 @@ fn estimates_are_compared_with_what_happened() {
     access.estimate.hits = Some(prior(50, 0, 50));
     access.estimate.evidence = Some(prior(Ppm(600_000), Ppm(0), Ppm(1_000_000)));
     access.actual = NodeActual { hits: Some(20), evidence: Some(Ppm(700_000)), ..NodeActual::default() };
-    let observations = read(&trace(vec![access, node("answer", "answer extractive", NodeStatus::Done, (900, 3_900))]), &Statistics::default());
+    let observations =
+        read(&trace(vec![access, node("answer", "answer extractive", NodeStatus::Done, (900, 3_900))]), &Statistics::default());
     assert_eq!(of(&observations, Field::Latency), [named("bm25", 500, 900), named("extractive", 500, 3_000)]);
     assert_eq!(of(&observations, Field::Hits), [named("bm25", 50, 20)]);
     assert_eq!(of(&observations, Field::Evidence), [named("bm25", 600_000, 700_000)]);

@@ -1,6 +1,6 @@
 //! Statistics as planning and people see them: merging, coverage, shrinkage, publication, and what a run teaches.
 
-use ctx_cost::statistics::{Field, Label, Observation, OperatorClass, SizeClass, StatKey, Statistics, SAMPLE_MAX};
+use ctx_cost::statistics::{Field, Label, Observation, OperatorClass, SAMPLE_MAX, SizeClass, StatKey, Statistics};
 use ctx_types::{AccessPath, Bucket, Certainty, Estimated, Micros, Ppm, Tokens};
 use proptest::prelude::*;
 
@@ -141,7 +141,8 @@ fn old_outcomes_fade() {
 fn rows_are_finite_or_absent_and_json_never_holds_nan() {
     assert!(Statistics::default().rows().is_empty());
     let extremes = [(0, 0), (0, i64::MAX), (i64::MAX, 0), (-5, 3)];
-    let odd: Vec<Observation> = extremes.iter().enumerate().map(|(i, (e, a))| Observation::new(key(), format!("{i}"), NOW, *e, *a)).collect();
+    let odd: Vec<Observation> =
+        extremes.iter().enumerate().map(|(i, (e, a))| Observation::new(key(), format!("{i}"), NOW, *e, *a)).collect();
     let rows = Statistics::default().absorb(&odd, 0).rows();
     let text = serde_json::to_string(&rows).expect("rows serialise");
     for bad in ["NaN", "inf", "-0,", "-0.0", "9223372036854775807"] {
@@ -191,7 +192,8 @@ fn labels_move_accuracy_within_its_domain() {
 #[test]
 fn a_rate_is_blended_with_its_prior() {
     let verdict = StatKey::verifier("default", Field::Verdict, "citations", Bucket::Conceptual);
-    let passed: Vec<Observation> = (0..40).map(|i| Observation::new(verdict.clone(), format!("{i}"), NOW, 0, if i < 10 { 1_000_000 } else { 0 })).collect();
+    let passed: Vec<Observation> =
+        (0..40).map(|i| Observation::new(verdict.clone(), format!("{i}"), NOW, 0, if i < 10 { 1_000_000 } else { 0 })).collect();
     let statistics = Statistics::default().absorb(&passed, NOW);
     let prior = Estimated::new(Ppm(800_000), Ppm(300_000), Ppm(1_000_000), Certainty::Prior, "guess");
     let estimate = statistics.corrected(&verdict, prior);

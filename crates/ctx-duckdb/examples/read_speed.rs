@@ -64,8 +64,14 @@ fn build(path: &Path, passages: u32) -> Result<(), Box<dyn std::error::Error>> {
         }
         let text: String = (0..150).map(|word| format!("word{} ", (n * 37 + word * word) % 5_003)).collect();
         let row = PassageRow {
-            id: format!("{n:032x}"), path: name, text, fingerprint: format!("{n:064x}"), section: "A > B".into(),
-            title: "Title".into(), tokens: 150, ..PassageRow::default()
+            id: format!("{n:032x}"),
+            path: name,
+            text,
+            fingerprint: format!("{n:064x}"),
+            section: "A > B".into(),
+            title: "Title".into(),
+            tokens: 150,
+            ..PassageRow::default()
         };
         writer.add_passage(row, Some(&vector(n)))?;
     }

@@ -28,9 +28,19 @@ pub(crate) fn passages(batch: &RecordBatch) -> impl Iterator<Item = PassageRow> 
     (0..batch.num_rows()).map(move |row| {
         let at = Cursor { batch, row };
         PassageRow {
-            ordinal: at.number(0), document: at.number(1), id: at.text(2), path: at.text(3),
-            byte_start: at.big_number(4), byte_end: at.big_number(5), line_start: at.number(6), line_end: at.number(7),
-            section: at.text(8), title: at.text(9), text: at.text(10), fingerprint: at.text(11), tokens: at.number(12),
+            ordinal: at.number(0),
+            document: at.number(1),
+            id: at.text(2),
+            path: at.text(3),
+            byte_start: at.big_number(4),
+            byte_end: at.big_number(5),
+            line_start: at.number(6),
+            line_end: at.number(7),
+            section: at.text(8),
+            title: at.text(9),
+            text: at.text(10),
+            fingerprint: at.text(11),
+            tokens: at.number(12),
             also_at: serde_json::from_str(&at.text(13)).unwrap_or_default(),
         }
     })
@@ -41,8 +51,16 @@ pub(crate) fn documents(batch: &RecordBatch) -> impl Iterator<Item = DocumentRow
     (0..batch.num_rows()).map(move |row| {
         let at = Cursor { batch, row };
         DocumentRow {
-            ordinal: at.number(0), path: at.text(1), unit: at.number(2), title: at.text(3), language: at.text(4),
-            kind: at.text(5), content_hash: at.text(6), bytes: at.big_number(7), first_passage: at.number(8), passages: at.number(9),
+            ordinal: at.number(0),
+            path: at.text(1),
+            unit: at.number(2),
+            title: at.text(3),
+            language: at.text(4),
+            kind: at.text(5),
+            content_hash: at.text(6),
+            bytes: at.big_number(7),
+            first_passage: at.number(8),
+            passages: at.number(9),
         }
     })
 }

@@ -89,9 +89,7 @@ impl SegmentDb {
     }
 
     /// Lends a connection to `work` and keeps it, with its prepared statements, for the next caller.
-    pub(crate) fn with<T>(
-        &self, doing: &'static str, work: impl FnOnce(&Connection) -> duckdb::Result<T>,
-    ) -> Result<T, DuckError> {
+    pub(crate) fn with<T>(&self, doing: &'static str, work: impl FnOnce(&Connection) -> duckdb::Result<T>) -> Result<T, DuckError> {
         let connection = self.instance.take().map_err(DuckError::statement(doing, self.path()))?;
         let result = work(&connection).map_err(DuckError::statement(doing, self.path()));
         self.instance.give_back(connection);

@@ -24,21 +24,21 @@
 //!
 //! Reading order: [`rows`] → [`schema`] → [`writer`] → [`instance`] → [`reads`] → [`statistics`].
 
+pub(crate) mod cache;
+pub(crate) mod columns;
 pub mod error;
+pub mod instance;
+pub mod reads;
 pub mod rows;
 pub(crate) mod schema;
-pub mod writer;
-pub mod instance;
-pub(crate) mod columns;
-pub(crate) mod cache;
-pub mod reads;
 pub mod statistics;
+pub mod writer;
 
 pub use error::DuckError;
-pub use instance::{check_library, SegmentDb, LIBRARY_VERSION};
+pub use instance::{LIBRARY_VERSION, SegmentDb, check_library};
 pub use rows::{DocumentRow, PassageRow};
 pub use statistics::SegmentStatistics;
-pub use writer::{SegmentWriter, SegmentTotals};
+pub use writer::{SegmentTotals, SegmentWriter};
 
 /// Name of the database file in a segment's folder.
 pub const SEGMENT_FILE: &str = "segment.duckdb";

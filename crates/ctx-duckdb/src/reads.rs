@@ -10,7 +10,7 @@ use crate::instance::SegmentDb;
 use crate::rows::{DocumentRow, PassageRow};
 use crate::schema::{DOCUMENT_COLUMNS, PASSAGE_COLUMNS};
 use duckdb::arrow::record_batch::RecordBatch;
-use duckdb::{params_from_iter, Connection};
+use duckdb::{Connection, params_from_iter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -54,7 +54,10 @@ impl SegmentDb {
 
     /// The cached rows, and the others read and cached.
     fn through<V: Weigh>(
-        &self, cache: &RowCache<V>, ordinals: &[u32], read: impl FnOnce(&[u32]) -> Result<Vec<(u32, V)>, DuckError>,
+        &self,
+        cache: &RowCache<V>,
+        ordinals: &[u32],
+        read: impl FnOnce(&[u32]) -> Result<Vec<(u32, V)>, DuckError>,
     ) -> Result<BTreeMap<u32, Arc<V>>, DuckError> {
         let mut rows = cache.get(self.number(), ordinals);
         let missing: BTreeSet<u32> = ordinals.iter().copied().filter(|ordinal| !rows.contains_key(ordinal)).collect();
@@ -109,9 +112,7 @@ impl SegmentDb {
         Ok(batches.iter().flat_map(columns::embeddings).map(|(_, values)| values).collect())
     }
 
-    fn by_ordinal(
-        &self, doing: &'static str, columns: &str, table: &str, ordinals: &[u32],
-    ) -> Result<Vec<RecordBatch>, DuckError> {
+    fn by_ordinal(&self, doing: &'static str, columns: &str, table: &str, ordinals: &[u32]) -> Result<Vec<RecordBatch>, DuckError> {
         self.with(doing, |connection| {
             let mut batches = Vec::new();
             for piece in ordinals.chunks(PLACES[PLACES.len() - 1]) {
@@ -121,24 +122,21 @@ impl SegmentDb {
         })
     }
 
-    fn in_range(
-        &self, doing: &'static str, columns: &str, table: &str, ordinals: Range<u32>,
-    ) -> Result<Vec<RecordBatch>, DuckError> {
+    fn in_range(&self, doing: &'static str, columns: &str, table: &str, ordinals: Range<u32>) -> Result<Vec<RecordBatch>, DuckError> {
         let sql = format!("SELECT {columns} FROM {table} WHERE ordinal >= ? AND ordinal < ? ORDER BY ordinal");
-        self.with(doing, |connection| {
-            Ok(connection.prepare_cached(&sql)?.query_arrow([ordinals.start, ordinals.end])?.collect())
-        })
+        self.with(doing, |connection| Ok(connection.prepare_cached(&sql)?.query_arrow([ordinals.start, ordinals.end])?.collect()))
     }
 
-    fn in_order<T: Clone>(
-        &self, doing: &'static str, ordinals: &[u32], mut rows: BTreeMap<u32, T>,
-    ) -> Result<Vec<T>, DuckError> {
+    fn in_order<T: Clone>(&self, doing: &'static str, ordinals: &[u32], mut rows: BTreeMap<u32, T>) -> Result<Vec<T>, DuckError> {
         let missing = |ordinal| DuckError::Missing { doing, path: self.path().to_owned(), ordinal };
         let repeated = rows.len() < ordinals.len();
-        ordinals.iter().map(|ordinal| {
-            let row = if repeated { rows.get(ordinal).cloned() } else { rows.remove(ordinal) };
-            row.ok_or_else(|| missing(*ordinal))
-        }).collect()
+        ordinals
+            .iter()
+            .map(|ordinal| {
+                let row = if repeated { rows.get(ordinal).cloned() } else { rows.remove(ordinal) };
+                row.ok_or_else(|| missing(*ordinal))
+            })
+            .collect()
     }
 }
 

@@ -25,7 +25,8 @@ pub(crate) fn create(dimension: u32) -> String {
 pub(crate) const INDEX: &str = "CREATE UNIQUE INDEX passage_ordinals ON passages (ordinal)";
 
 /// Columns of a passage in reading order; `also_at` is a JSON array, empty text for none.
-pub(crate) const PASSAGE_COLUMNS: &str = "ordinal, document, id, path, byte_start, byte_end, line_start, line_end, section, title, text, fingerprint, tokens, also_at";
+pub(crate) const PASSAGE_COLUMNS: &str =
+    "ordinal, document, id, path, byte_start, byte_end, line_start, line_end, section, title, text, fingerprint, tokens, also_at";
 
 /// Columns of a document in reading order.
 pub(crate) const DOCUMENT_COLUMNS: &str = "ordinal, path, unit, title, language, kind, content_hash, bytes, first_passage, passages";

@@ -42,7 +42,13 @@ impl SegmentStatistics {
     pub fn tokens_quantile(&self, percent: u64) -> u32 {
         let wanted = (self.passages * percent.min(100)).div_ceil(100).max(1);
         let mut seen = 0;
-        self.tokens.iter().find(|(_, count)| { seen += **count; seen >= wanted }).map_or(0, |(tokens, _)| *tokens)
+        self.tokens
+            .iter()
+            .find(|(_, count)| {
+                seen += **count;
+                seen >= wanted
+            })
+            .map_or(0, |(tokens, _)| *tokens)
     }
 }
 
@@ -57,13 +63,16 @@ impl SegmentDb {
     pub fn statistics(&self, tombstones: &[u32]) -> Result<SegmentStatistics, DuckError> {
         let hidden = serde_json::Value::from(tombstones).to_string();
         self.with("counting", |connection| {
-            let (documents, bytes) = connection.prepare_cached(&format!(
-                "SELECT coalesce(sum(n), 0)::UBIGINT, coalesce(sum(bytes), 0)::UBIGINT
+            let (documents, bytes) = connection
+                .prepare_cached(&format!(
+                    "SELECT coalesce(sum(n), 0)::UBIGINT, coalesce(sum(bytes), 0)::UBIGINT
                  FROM (SELECT count(*) AS n, max(bytes) AS bytes FROM documents WHERE {VISIBLE_DOCUMENT} GROUP BY path)"
-            ))?.query_row([&hidden], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                ))?
+                .query_row([&hidden], |row| Ok((row.get(0)?, row.get(1)?)))?;
             let tokens = counts(connection, "tokens", "passages", VISIBLE_PASSAGE, &hidden)?;
             Ok(SegmentStatistics {
-                documents, bytes,
+                documents,
+                bytes,
                 passages: tokens.values().sum(),
                 languages: counts(connection, "language", "documents", VISIBLE_DOCUMENT, &hidden)?,
                 kinds: counts(connection, "kind", "documents", VISIBLE_DOCUMENT, &hidden)?,
@@ -78,7 +87,11 @@ const VISIBLE_DOCUMENT: &str = "ordinal NOT IN (SELECT unnest(CAST(? AS UINTEGER
 const VISIBLE_PASSAGE: &str = "document NOT IN (SELECT unnest(CAST(? AS UINTEGER[])))";
 
 fn counts<K: Ord + duckdb::types::FromSql>(
-    connection: &Connection, column: &str, table: &str, visible: &str, hidden: &str,
+    connection: &Connection,
+    column: &str,
+    table: &str,
+    visible: &str,
+    hidden: &str,
 ) -> duckdb::Result<BTreeMap<K, u64>> {
     let sql = format!("SELECT {column}, count(*)::UBIGINT FROM {table} WHERE {visible} GROUP BY {column}");
     connection.prepare_cached(&sql)?.query_map([hidden], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()

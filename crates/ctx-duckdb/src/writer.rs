@@ -68,11 +68,19 @@ impl SegmentWriter {
         };
         let connection = connect(text).map_err(|error| DuckError::open(path, error))?;
         crate::instance::check_version(&connection, path)?;
-        connection.execute_batch(&schema::create(dimension)).and_then(|()| connection.execute_batch("BEGIN TRANSACTION"))
+        connection
+            .execute_batch(&schema::create(dimension))
+            .and_then(|()| connection.execute_batch("BEGIN TRANSACTION"))
             .map_err(DuckError::statement(doing, path))?;
         Ok(SegmentWriter {
-            connection, path: path.to_owned(), dimension, totals: SegmentTotals::default(),
-            documents: Vec::new(), passages: Vec::new(), embeddings: Vec::new(), batch_bytes: 0,
+            connection,
+            path: path.to_owned(),
+            dimension,
+            totals: SegmentTotals::default(),
+            documents: Vec::new(),
+            passages: Vec::new(),
+            embeddings: Vec::new(),
+            batch_bytes: 0,
         })
     }
 
@@ -123,10 +131,12 @@ impl SegmentWriter {
         let doing = "sealing";
         let totals = self.totals;
         let failed = |error| DuckError::statement(doing, &self.path)(error);
-        self.connection.execute(
-            "INSERT INTO segment VALUES (?, ?, ?, ?)",
-            duckdb::params![schema::SCHEMA_VERSION, totals.documents, totals.passages, self.dimension],
-        ).map_err(failed)?;
+        self.connection
+            .execute(
+                "INSERT INTO segment VALUES (?, ?, ?, ?)",
+                duckdb::params![schema::SCHEMA_VERSION, totals.documents, totals.passages, self.dimension],
+            )
+            .map_err(failed)?;
         for statement in ["COMMIT", schema::INDEX, "CHECKPOINT"] {
             self.connection.execute_batch(statement).map_err(failed)?;
         }
@@ -144,18 +154,21 @@ impl SegmentWriter {
 
     fn flush_documents(&mut self) -> Result<(), DuckError> {
         let rows = std::mem::take(&mut self.documents);
-        self.append("documents", vec![
-            numbers("ordinal", rows.iter().map(|row| row.ordinal)),
-            texts("path", rows.iter().map(|row| row.path.as_str())),
-            numbers("unit", rows.iter().map(|row| row.unit)),
-            texts("title", rows.iter().map(|row| row.title.as_str())),
-            texts("language", rows.iter().map(|row| row.language.as_str())),
-            texts("kind", rows.iter().map(|row| row.kind.as_str())),
-            texts("content_hash", rows.iter().map(|row| row.content_hash.as_str())),
-            big_numbers("bytes", rows.iter().map(|row| row.bytes)),
-            numbers("first_passage", rows.iter().map(|row| row.first_passage)),
-            numbers("passages", rows.iter().map(|row| row.passages)),
-        ])
+        self.append(
+            "documents",
+            vec![
+                numbers("ordinal", rows.iter().map(|row| row.ordinal)),
+                texts("path", rows.iter().map(|row| row.path.as_str())),
+                numbers("unit", rows.iter().map(|row| row.unit)),
+                texts("title", rows.iter().map(|row| row.title.as_str())),
+                texts("language", rows.iter().map(|row| row.language.as_str())),
+                texts("kind", rows.iter().map(|row| row.kind.as_str())),
+                texts("content_hash", rows.iter().map(|row| row.content_hash.as_str())),
+                big_numbers("bytes", rows.iter().map(|row| row.bytes)),
+                numbers("first_passage", rows.iter().map(|row| row.first_passage)),
+                numbers("passages", rows.iter().map(|row| row.passages)),
+            ],
+        )
     }
 
     fn flush_passages(&mut self) -> Result<(), DuckError> {
@@ -193,8 +206,7 @@ impl SegmentWriter {
         }
         let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), false)).collect();
         let arrays = columns.into_iter().map(|(_, array)| array).collect();
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
-            .map_err(|error| self.inconsistent(error.to_string()))?;
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| self.inconsistent(error.to_string()))?;
         let append = || {
             let mut appender = self.connection.appender(table)?;
             appender.append_record_batch(batch)?;
@@ -207,7 +219,10 @@ impl SegmentWriter {
 /// An instance in memory with the file attached: the size of row groups is an option of ATTACH only. ATTACH takes no
 /// bound parameter, so the path is quoted as a text literal; everything outside is closed right after it.
 fn connect(path: &str) -> duckdb::Result<Connection> {
-    let config = Config::default().enable_autoload_extension(false)?.threads(1)?.max_memory(MEMORY_LIMIT)?
+    let config = Config::default()
+        .enable_autoload_extension(false)?
+        .threads(1)?
+        .max_memory(MEMORY_LIMIT)?
         .with("temp_directory", format!("{path}.tmp"))?;
     let connection = Connection::open_in_memory_with_flags(config)?;
     let quoted = path.replace('\'', "''");

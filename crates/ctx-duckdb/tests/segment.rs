@@ -2,17 +2,26 @@
 
 #![allow(clippy::unwrap_used)]
 
-use ctx_duckdb::{check_library, DocumentRow, DuckError, PassageRow, SegmentDb, SegmentTotals, SegmentWriter};
+use ctx_duckdb::{DocumentRow, DuckError, PassageRow, SegmentDb, SegmentTotals, SegmentWriter, check_library};
 use std::path::{Path, PathBuf};
 
 const DIMENSION: u32 = 4;
 
 fn passage(path: &str, n: u32) -> PassageRow {
     PassageRow {
-        id: format!("p{n}"), path: path.into(), byte_start: u64::from(n) * 10, byte_end: u64::from(n) * 10 + 9,
-        line_start: n + 1, line_end: n + 2, section: "Setup > Linux".into(), title: "Title".into(),
-        text: format!("text {n}; DROP TABLE passages; -- ü 漢字 '\""), fingerprint: "ab".repeat(32), tokens: 10 + n % 5,
-        also_at: if n % 7 == 3 { vec!["copy \"1\"\n.md".into(), "b.md".into()] } else { vec![] }, ..PassageRow::default()
+        id: format!("p{n}"),
+        path: path.into(),
+        byte_start: u64::from(n) * 10,
+        byte_end: u64::from(n) * 10 + 9,
+        line_start: n + 1,
+        line_end: n + 2,
+        section: "Setup > Linux".into(),
+        title: "Title".into(),
+        text: format!("text {n}; DROP TABLE passages; -- ü 漢字 '\""),
+        fingerprint: "ab".repeat(32),
+        tokens: 10 + n % 5,
+        also_at: if n % 7 == 3 { vec!["copy \"1\"\n.md".into(), "b.md".into()] } else { vec![] },
+        ..PassageRow::default()
     }
 }
 
@@ -27,7 +36,10 @@ fn segment(folder: &Path, documents: u32) -> PathBuf {
     for d in 0..documents {
         let name = format!("doc{d}.md");
         let row = DocumentRow {
-            path: name.clone(), language: ["en", "de"][d as usize % 2].into(), kind: "markdown".into(), bytes: 100,
+            path: name.clone(),
+            language: ["en", "de"][d as usize % 2].into(),
+            kind: "markdown".into(),
+            bytes: 100,
             ..DocumentRow::default()
         };
         assert_eq!(writer.add_document(row).unwrap(), d);
@@ -71,8 +83,8 @@ fn rows_come_back_in_the_order_asked_for() {
 fn ranges_read_everything_once() {
     let folder = tempfile::tempdir().unwrap();
     let segment = SegmentDb::open(&segment(folder.path(), 1000)).unwrap();
-    let ordinals: Vec<u32> = [0..2048, 2048..4096].into_iter()
-        .flat_map(|range| segment.passages_in(range).unwrap()).map(|row| row.ordinal).collect();
+    let ordinals: Vec<u32> =
+        [0..2048, 2048..4096].into_iter().flat_map(|range| segment.passages_in(range).unwrap()).map(|row| row.ordinal).collect();
     assert_eq!(ordinals, (0..3000).collect::<Vec<_>>());
     assert_eq!(segment.documents_in(990..2000).unwrap().len(), 10);
     assert_eq!(segment.embeddings_in(7..9).unwrap(), [embedding(7), embedding(8)]);
@@ -115,11 +127,13 @@ fn opening_twice_gives_one_instance_and_threads_share_it() {
 #[test]
 fn more_segments_than_instances_are_kept_open_work() {
     let folder = tempfile::tempdir().unwrap();
-    let paths: Vec<PathBuf> = (0..20).map(|n| {
-        let folder = folder.path().join(n.to_string());
-        std::fs::create_dir(&folder).unwrap();
-        segment(&folder, 1)
-    }).collect();
+    let paths: Vec<PathBuf> = (0..20)
+        .map(|n| {
+            let folder = folder.path().join(n.to_string());
+            std::fs::create_dir(&folder).unwrap();
+            segment(&folder, 1)
+        })
+        .collect();
     let held = SegmentDb::open(&paths[0]).unwrap();
     for path in paths.iter().chain(&paths) {
         assert_eq!(SegmentDb::open(path).unwrap().passages(&[2]).unwrap()[0].id, "p2");

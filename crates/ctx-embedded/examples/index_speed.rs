@@ -24,7 +24,12 @@ fn main() -> Result<(), Failure> {
     let indexing = start.elapsed();
     let indexing_cpu = cpu_seconds() - cpu;
     let seconds = indexing.as_secs_f64();
-    eprintln!("index: {} files, {} passages in {seconds:.2} s ({indexing_cpu:.2} s of processor), peak {} MB", report.indexed, report.passages, peak_mb());
+    eprintln!(
+        "index: {} files, {} passages in {seconds:.2} s ({indexing_cpu:.2} s of processor), peak {} MB",
+        report.indexed,
+        report.passages,
+        peak_mb()
+    );
     let start = Instant::now();
     engine.refresh(std::slice::from_ref(&docs), &|_| {}, &|| false)?;
     eprintln!("refresh without changes: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
@@ -36,14 +41,22 @@ fn main() -> Result<(), Failure> {
     let bare = start.elapsed();
     let bare_cpu = cpu_seconds() - cpu;
     let (megabytes, ratio, cpu_ratio) = (bytes as f64 / 1e6, seconds / bare.as_secs_f64(), indexing_cpu / bare_cpu);
-    eprintln!("bare tantivy: {:.2} s ({bare_cpu:.2} s of processor) for {megabytes:.1} MB; ratio {ratio:.2}, of processor time {cpu_ratio:.2}", bare.as_secs_f64());
+    eprintln!(
+        "bare tantivy: {:.2} s ({bare_cpu:.2} s of processor) for {megabytes:.1} MB; ratio {ratio:.2}, of processor time {cpu_ratio:.2}",
+        bare.as_secs_f64()
+    );
 
     let queries = match arguments.next() {
         Some(path) => queries(Path::new(&path))?,
         None => passages.iter().step_by((passages.len() / 500).max(1)).map(|hit| first_words(&hit.passage.text)).collect(),
     };
     let cold = open();
-    for (name, paths) in [("bm25", &[AccessPath::Bm25][..]), ("dense", &[AccessPath::Dense]), ("identifier", &[AccessPath::Identifier]), ("fused", &[AccessPath::Bm25, AccessPath::Dense])] {
+    for (name, paths) in [
+        ("bm25", &[AccessPath::Bm25][..]),
+        ("dense", &[AccessPath::Dense]),
+        ("identifier", &[AccessPath::Identifier]),
+        ("fused", &[AccessPath::Bm25, AccessPath::Dense]),
+    ] {
         let mut times = Vec::new();
         for query in &queries {
             let start = Instant::now();
@@ -67,7 +80,14 @@ fn main() -> Result<(), Failure> {
 fn percentiles(name: &str, mut times: Vec<Duration>) {
     times.sort();
     let at = |share: usize| times[(times.len() - 1) * share / 1000].as_secs_f64() * 1e6;
-    eprintln!("{name}: p50 {:.0} µs, p90 {:.0} µs, p99 {:.0} µs, max {:.0} µs over {} queries", at(500), at(900), at(990), at(1000), times.len());
+    eprintln!(
+        "{name}: p50 {:.0} µs, p90 {:.0} µs, p99 {:.0} µs, max {:.0} µs over {} queries",
+        at(500),
+        at(900),
+        at(990),
+        at(1000),
+        times.len()
+    );
 }
 
 fn first_words(text: &str) -> String {

@@ -42,7 +42,11 @@ pub(crate) fn timings(view: &SourceView, model: &StaticModel, cache: &RowCache) 
             timings.insert(path.as_str().to_owned(), timing(times, passages));
         }
     }
-    let slower = [AccessPath::Bm25, AccessPath::Dense].iter().filter_map(|path| timings.get(path.as_str())).max_by_key(|timing| timing.p50_us).copied();
+    let slower = [AccessPath::Bm25, AccessPath::Dense]
+        .iter()
+        .filter_map(|path| timings.get(path.as_str()))
+        .max_by_key(|timing| timing.p50_us)
+        .copied();
     if let Some(slower) = slower.filter(|_| timings.contains_key(AccessPath::Dense.as_str())) {
         for path in [AccessPath::HybridLinear, AccessPath::HybridRrf] {
             timings.insert(path.as_str().to_owned(), slower);

@@ -4,8 +4,8 @@
 use crate::engine::Engine;
 use crate::error::EmbeddedError;
 use async_trait::async_trait;
-use ctx_contracts::{Freshness, IndexEvent, IndexReport, Metered, PluginError, RetrieveRequest, Retriever, Store, TraceSink};
 use ctx_contracts::ErrorKind;
+use ctx_contracts::{Freshness, IndexEvent, IndexReport, Metered, PluginError, RetrieveRequest, Retriever, Store, TraceSink};
 use ctx_types::passage::Locator;
 use ctx_types::{Hit, Micros, Passage, Probe, SourceEntry, SourceName, Trace};
 use std::collections::BTreeMap;
@@ -31,7 +31,9 @@ impl Embedded {
     }
 
     async fn blocking<T: Send + 'static>(
-        &self, doing: String, work: impl FnOnce(&Engine) -> Result<T, EmbeddedError> + Send + 'static,
+        &self,
+        doing: String,
+        work: impl FnOnce(&Engine) -> Result<T, EmbeddedError> + Send + 'static,
     ) -> Result<T, PluginError> {
         let engine = Arc::clone(&self.engine);
         match tokio::task::spawn_blocking(move || work(&engine)).await {
@@ -42,7 +44,9 @@ impl Embedded {
 
     /// Runs an indexing job on a blocking thread and hands its events to `progress` here.
     async fn indexing(
-        &self, doing: &'static str, progress: &(dyn Fn(IndexEvent) + Send + Sync),
+        &self,
+        doing: &'static str,
+        progress: &(dyn Fn(IndexEvent) + Send + Sync),
         work: impl FnOnce(&Engine, &dyn Fn(IndexEvent), &dyn Fn() -> bool) -> Result<Vec<IndexReport>, EmbeddedError> + Send + 'static,
     ) -> Result<Vec<IndexReport>, PluginError> {
         let (events, mut arriving) = tokio::sync::mpsc::unbounded_channel();
@@ -75,12 +79,21 @@ impl Drop for StopOnDrop {
 
 #[async_trait]
 impl Store for Embedded {
-    async fn index(&self, sources: &[SourceName], purge: bool, progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Vec<IndexReport>, PluginError> {
+    async fn index(
+        &self,
+        sources: &[SourceName],
+        purge: bool,
+        progress: &(dyn Fn(IndexEvent) + Send + Sync),
+    ) -> Result<Vec<IndexReport>, PluginError> {
         let sources = sources.to_vec();
         self.indexing("indexing", progress, move |engine, send, cancelled| engine.index(&sources, purge, send, cancelled)).await
     }
 
-    async fn refresh(&self, sources: &[SourceName], progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Vec<IndexReport>, PluginError> {
+    async fn refresh(
+        &self,
+        sources: &[SourceName],
+        progress: &(dyn Fn(IndexEvent) + Send + Sync),
+    ) -> Result<Vec<IndexReport>, PluginError> {
         let sources = sources.to_vec();
         self.indexing("refreshing the index", progress, move |engine, send, cancelled| engine.refresh(&sources, send, cancelled)).await
     }
@@ -92,7 +105,8 @@ impl Store for Embedded {
 
     async fn recheck(&self, locator: &Locator, fingerprint: &str) -> Result<Freshness, PluginError> {
         let (locator, fingerprint) = (locator.clone(), fingerprint.to_owned());
-        self.blocking(format!("checking {} of {}", locator.path, locator.source), move |engine| engine.recheck(&locator, &fingerprint)).await
+        self.blocking(format!("checking {} of {}", locator.path, locator.source), move |engine| engine.recheck(&locator, &fingerprint))
+            .await
     }
 
     async fn traces(&self, limit: usize) -> Result<Vec<Trace>, PluginError> {
@@ -129,7 +143,8 @@ impl Retriever for Embedded {
         let doing = format!("reading source {} by {}", request.source, request.path);
         let request = request.clone();
         let start = Instant::now();
-        let found = self.blocking(doing, move |engine| engine.search(&request.source, request.path, &request.query, request.k as usize)).await?;
+        let found =
+            self.blocking(doing, move |engine| engine.search(&request.source, request.path, &request.query, request.k as usize)).await?;
         let mut metrics = found.metrics;
         metrics.elapsed = Micros(start.elapsed().as_micros() as _);
         Ok(Metered { value: found.hits, metrics })

@@ -106,7 +106,8 @@ fn access(statistics: &SourceStatistics, passages: u64, has_vectors: bool) -> Ve
 fn capability(path: AccessPath, timed: Option<&Timing>, passages: u64) -> AccessCapability {
     if let Some(timing) = timed {
         let certainty = Certainty::Measured { n: timing.queries };
-        let measured = |value: u64, low: u64, high: u64| Estimated::new(Micros(value as _), Micros(low as _), Micros(high as _), certainty, "analyze");
+        let measured =
+            |value: u64, low: u64, high: u64| Estimated::new(Micros(value as _), Micros(low as _), Micros(high as _), certainty, "analyze");
         return AccessCapability {
             path,
             latency_p50: measured(timing.p50_us, timing.p50_us / 2, timing.p90_us),
@@ -115,7 +116,13 @@ fn capability(path: AccessPath, timed: Option<&Timing>, passages: u64) -> Access
     }
     let p50 = prior_us(path, passages);
     let prior = |value: u64| {
-        Estimated::new(Micros(value as _), Micros((value / PRIOR_SPREAD) as _), Micros((value * PRIOR_SPREAD) as _), Certainty::Prior, "embedded engine; ANALYZE measures")
+        Estimated::new(
+            Micros(value as _),
+            Micros((value / PRIOR_SPREAD) as _),
+            Micros((value * PRIOR_SPREAD) as _),
+            Certainty::Prior,
+            "embedded engine; ANALYZE measures",
+        )
     };
     AccessCapability { path, latency_p50: prior(p50), latency_p90: prior(p50 * P90_OVER_P50) }
 }

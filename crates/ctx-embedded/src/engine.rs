@@ -112,18 +112,35 @@ impl Engine {
     }
 
     fn run<'a>(
-        &'a self, name: &'a SourceName, exclude: &'a [PathBuf], progress: &'a dyn Fn(IndexEvent), cancelled: &'a dyn Fn() -> bool,
+        &'a self,
+        name: &'a SourceName,
+        exclude: &'a [PathBuf],
+        progress: &'a dyn Fn(IndexEvent),
+        cancelled: &'a dyn Fn() -> bool,
     ) -> Result<RunContext<'a>, EmbeddedError> {
         let config = self.source(name)?;
         Ok(RunContext {
-            name, config, exclude, progress, cancelled, model: self.model, counter: self.counter, views: &self.views, verify: false, purge: false,
+            name,
+            config,
+            exclude,
+            progress,
+            cancelled,
+            model: self.model,
+            counter: self.counter,
+            views: &self.views,
+            verify: false,
+            purge: false,
         })
     }
 
     /// Brings the sources up to date; all of them if none is named. `purge` merges, so that deleted text leaves the disk.
     /// A store whose manifest is damaged is built again from the sources.
     pub fn index(
-        &self, sources: &[SourceName], purge: bool, progress: &dyn Fn(IndexEvent), cancelled: &dyn Fn() -> bool,
+        &self,
+        sources: &[SourceName],
+        purge: bool,
+        progress: &dyn Fn(IndexEvent),
+        cancelled: &dyn Fn() -> bool,
     ) -> Result<Vec<IndexReport>, EmbeddedError> {
         let mut names: Vec<SourceName> = sources.to_vec();
         let (mut writer, rebuilt) = match self.writer(progress) {
@@ -152,7 +169,10 @@ impl Engine {
     /// Looks for changes as each source's `refresh:` says and indexes what changed. Takes the writer's lock only if
     /// something did.
     pub fn refresh(
-        &self, sources: &[SourceName], progress: &dyn Fn(IndexEvent), cancelled: &dyn Fn() -> bool,
+        &self,
+        sources: &[SourceName],
+        progress: &dyn Fn(IndexEvent),
+        cancelled: &dyn Fn() -> bool,
     ) -> Result<Vec<IndexReport>, EmbeddedError> {
         let generation = self.store.current()?;
         let exclude = [self.root().to_owned()];

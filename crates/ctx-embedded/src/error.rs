@@ -121,7 +121,13 @@ impl EmbeddedError {
             EmbeddedError::Store(StoreError::Io { source, .. }) => source.kind() == std::io::ErrorKind::NotFound,
             EmbeddedError::Io { cause, .. } => cause.kind() == std::io::ErrorKind::NotFound,
             EmbeddedError::Text(error) => {
-                matches!(error, TextIndexError::Missing { .. } | TextIndexError::Damaged { .. } | TextIndexError::Incompatible { .. } | TextIndexError::Library { .. })
+                matches!(
+                    error,
+                    TextIndexError::Missing { .. }
+                        | TextIndexError::Damaged { .. }
+                        | TextIndexError::Incompatible { .. }
+                        | TextIndexError::Library { .. }
+                )
             }
             EmbeddedError::Rows(error) => matches!(error, DuckError::Open { .. } | DuckError::Missing { .. } | DuckError::Statement { .. }),
             _ => false,

@@ -29,23 +29,23 @@
 //! Reading order: [`engine`] → `index` (changes, files, run, merge) → `segment` (build, open) → `view` → `search`,
 //! `probe`, `describe`, `analyze` → `traces` → [`contracts`] → [`policy`], [`registry`].
 
-pub mod error;
-pub mod tokens;
-mod settings;
-mod segment;
-mod rows;
-mod view;
-mod statistics;
-mod index;
-mod search;
-mod probe;
-mod describe;
 mod analyze;
-mod traces;
-pub mod engine;
 pub mod contracts;
+mod describe;
+pub mod engine;
+pub mod error;
+mod index;
 pub mod policy;
+mod probe;
 pub mod registry;
+mod rows;
+mod search;
+mod segment;
+mod settings;
+mod statistics;
+pub mod tokens;
+mod traces;
+mod view;
 
 pub use contracts::Embedded;
 pub use ctx_runtime::config::SourceConfig;

@@ -44,7 +44,10 @@ impl Policy for BuiltinPolicy {
         if let Some((source, roles)) = question.source.as_ref().and_then(|source| Some((source, self.readers.get(source)?))) {
             let may = roles.is_empty() || roles.iter().any(|role| question.principal.roles.contains(role));
             if !may {
-                return Ok(deny("readable_by", format!("source {source} is readable by {}", roles.iter().cloned().collect::<Vec<_>>().join(", "))));
+                return Ok(deny(
+                    "readable_by",
+                    format!("source {source} is readable by {}", roles.iter().cloned().collect::<Vec<_>>().join(", ")),
+                ));
             }
         }
         if let Some((model, accepts)) = question.model.as_ref().and_then(|model| Some((model, self.accepts.get(model)?))) {

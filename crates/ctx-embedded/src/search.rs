@@ -39,7 +39,12 @@ pub struct Found {
 
 /// One leg over one source.
 pub(crate) fn search(
-    view: &SourceView, model: &StaticModel, cache: &RowCache, path: AccessPath, query: &str, k: usize,
+    view: &SourceView,
+    model: &StaticModel,
+    cache: &RowCache,
+    path: AccessPath,
+    query: &str,
+    k: usize,
 ) -> Result<Found, EmbeddedError> {
     let most = if path == AccessPath::Whole { usize::MAX } else { CANDIDATES_MAX };
     let mut wanted = k.saturating_mul(SPARE_FACTOR).saturating_add(SPARE).min(most);
@@ -105,7 +110,9 @@ fn whole(view: &SourceView, k: usize) -> Result<Vec<Candidate>, EmbeddedError> {
     let files = view.generation.files(&view.name)?;
     let mut found = Vec::new();
     for (_, file) in files.iter() {
-        let Some(at) = file.segment.as_ref().and_then(|id| view.segments.iter().position(|segment| segment.open.id == *id)) else { continue };
+        let Some(at) = file.segment.as_ref().and_then(|id| view.segments.iter().position(|segment| segment.open.id == *id)) else {
+            continue;
+        };
         let ranges = view.segments[at].open.ranges()?;
         for document in file.document_range() {
             for ordinal in ranges.of(document) {
@@ -136,7 +143,12 @@ fn distinct(view: &SourceView, candidates: Vec<Candidate>, k: usize) -> Result<V
 }
 
 fn hits(
-    view: &SourceView, cache: &RowCache, path: AccessPath, query: &str, kept: Vec<Candidate>, visited: usize,
+    view: &SourceView,
+    cache: &RowCache,
+    path: AccessPath,
+    query: &str,
+    kept: Vec<Candidate>,
+    visited: usize,
 ) -> Result<Found, EmbeddedError> {
     let spots: Vec<Spot> = kept.iter().map(|candidate| candidate.spot).collect();
     let exact = exact(view, path, query, &spots)?;
@@ -186,9 +198,12 @@ fn copies(view: &SourceView, cache: &RowCache, spot: Spot, passage: &ctx_types::
     }
     spots.truncate(COPIES_MAX);
     let rows = cache.get(view, &spots)?;
-    let mut paths: Vec<String> = rows.passages.values()
+    let mut paths: Vec<String> = rows
+        .passages
+        .values()
         .filter(|other| other.fingerprint == passage.fingerprint && other.locator.path != passage.locator.path)
-        .map(|other| other.locator.path.clone()).collect();
+        .map(|other| other.locator.path.clone())
+        .collect();
     paths.sort();
     paths.dedup();
     Ok(paths)

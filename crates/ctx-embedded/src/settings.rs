@@ -12,7 +12,11 @@ pub(crate) fn digest(model: &StaticModel, chunk: ChunkOptions) -> String {
     let identity = model.identity();
     let text = format!(
         "format {FORMAT}, chunk {} {}, tokens o200k, text {}, embedding {} {}",
-        chunk.target_tokens, chunk.max_tokens, ctx_tantivy::ANALYSIS_VERSION, identity.dimension, identity.hash,
+        chunk.target_tokens,
+        chunk.max_tokens,
+        ctx_tantivy::ANALYSIS_VERSION,
+        identity.dimension,
+        identity.hash,
     );
     sha256_hex(text.as_bytes())
 }

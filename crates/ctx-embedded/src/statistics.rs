@@ -99,9 +99,8 @@ impl SourceStatistics {
 
     /// The label that the values found would raise the source to.
     pub(crate) fn raised(&self) -> Sensitivity {
-        const ALL: [Detector; 7] = [
-            Detector::Card, Detector::Iban, Detector::NationalId, Detector::Secret, Detector::Phone, Detector::Email, Detector::Address,
-        ];
+        const ALL: [Detector; 7] =
+            [Detector::Card, Detector::Iban, Detector::NationalId, Detector::Secret, Detector::Phone, Detector::Email, Detector::Address];
         let found = ALL.iter().filter(|detector| self.sensitive.get(detector.name()).is_some_and(|count| *count > 0));
         found.map(|detector| detector.raises_to()).fold(Sensitivity::Public, Sensitivity::max)
     }
@@ -135,7 +134,8 @@ fn scaled(mut sum: Vec<f32>) -> Vec<f32> {
 impl SourceStatistics {
     /// Timings of an earlier generation stay as long as the source is of similar size.
     pub(crate) fn keep_timings(&mut self, earlier: Option<SourceStatistics>) {
-        let similar = |timing: &Timing| timing.passages <= self.passages.saturating_mul(2) && self.passages <= timing.passages.saturating_mul(2);
+        let similar =
+            |timing: &Timing| timing.passages <= self.passages.saturating_mul(2) && self.passages <= timing.passages.saturating_mul(2);
         let kept = earlier.into_iter().flat_map(|earlier| earlier.latencies).filter(|(_, timing)| similar(timing));
         self.latencies = kept.collect();
     }

@@ -116,7 +116,8 @@ fn ordinary(bpe: &CoreBPE, text: &str) -> u64 {
 /// piece. o200k's pieces of letters are `[^\r\n\p{L}\p{N}]?[\p{Lu}…]*[\p{Ll}…]+` with a contraction: an apostrophe, any
 /// further letter and any byte beyond ASCII (it may be a letter or a mark) are therefore left to the tokenizer.
 fn plain_word(bytes: &[u8], at: usize) -> Option<usize> {
-    if bytes[at] != b' ' || at == 0 || !bytes[at - 1].is_ascii_alphanumeric() && !matches!(bytes[at - 1], b',' | b'.' | b';' | b':' | b')') {
+    if bytes[at] != b' ' || at == 0 || !bytes[at - 1].is_ascii_alphanumeric() && !matches!(bytes[at - 1], b',' | b'.' | b';' | b':' | b')')
+    {
         return None;
     }
     let start = at + 1;

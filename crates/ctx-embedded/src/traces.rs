@@ -49,7 +49,8 @@ impl Traces {
         let snapshot = self.snapshot()?;
         let later = absorb(self.store.layout(), &snapshot.offsets)?;
         let logged = later.records.iter().filter(|record| record.kind == TRACE_KIND).filter_map(|record| record.decode::<Trace>().ok());
-        let mut traces: Vec<Trace> = snapshot.traces.into_iter().filter_map(|value| serde_json::from_value(value).ok()).chain(logged).collect();
+        let mut traces: Vec<Trace> =
+            snapshot.traces.into_iter().filter_map(|value| serde_json::from_value(value).ok()).chain(logged).collect();
         traces.sort_by(|a, b| b.started_at.cmp(&a.started_at));
         traces.truncate(limit);
         Ok(traces)
@@ -74,7 +75,8 @@ impl Traces {
         snapshot.traces.drain(..forgotten);
         snapshot.offsets = absorbed.offsets;
         snapshot.version = 1;
-        let bytes = serde_json::to_vec(&snapshot).map_err(|error| EmbeddedError::Json { doing: "storing traces", reason: error.to_string() })?;
+        let bytes =
+            serde_json::to_vec(&snapshot).map_err(|error| EmbeddedError::Json { doing: "storing traces", reason: error.to_string() })?;
         writer.store().write_blob_atomic(TRACE_BLOB, &bytes)?;
         retire(layout, &snapshot.offsets)?;
         Ok(())

@@ -113,14 +113,22 @@ impl Views {
         if let Some(view) = inner.views.get(name) {
             return Some(Arc::clone(view));
         }
-        let segments = state.segments.iter().map(|reference| ViewedSegment {
-            open: inner.segment(generation, &reference.id),
-            reference: reference.clone(),
-            filter: OnceLock::new(),
-        }).collect();
+        let segments = state
+            .segments
+            .iter()
+            .map(|reference| ViewedSegment {
+                open: inner.segment(generation, &reference.id),
+                reference: reference.clone(),
+                filter: OnceLock::new(),
+            })
+            .collect();
         let view = Arc::new(SourceView {
-            name: name.clone(), state: state.clone(), segments, statistics: SourceStatistics::of(state),
-            generation: Arc::clone(generation), searcher: OnceLock::new(),
+            name: name.clone(),
+            state: state.clone(),
+            segments,
+            statistics: SourceStatistics::of(state),
+            generation: Arc::clone(generation),
+            searcher: OnceLock::new(),
         });
         inner.views.insert(name.clone(), Arc::clone(&view));
         Some(view)

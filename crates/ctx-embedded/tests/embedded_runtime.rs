@@ -68,7 +68,8 @@ async fn the_same_goal_is_planned_the_same_way_twice() {
     let (runtime, _) = ctx_embedded::open(config(files.path(), store.path()), EngineOptions::default()).await.unwrap();
     let goal = Goal::new("What does the plan cache store?");
     let first = runtime.plan(&goal).await.unwrap();
-    let second = ctx_embedded::open(config(files.path(), store.path()), EngineOptions::default()).await.unwrap().0.plan(&goal).await.unwrap();
+    let second =
+        ctx_embedded::open(config(files.path(), store.path()), EngineOptions::default()).await.unwrap().0.plan(&goal).await.unwrap();
     assert_eq!(first.plan, second.plan);
 }
 

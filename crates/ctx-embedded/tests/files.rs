@@ -13,7 +13,8 @@ fn one_odd_encoding_does_not_stop_the_folder() {
     assert_eq!(world.paths(Bm25, "good"), ["ok.md"]);
     assert_eq!(world.paths(Bm25, "dash"), ["mail.txt"]);
     assert!(report.warnings.iter().any(|warning| warning.starts_with("mail.txt: ")), "{:?}", report.warnings);
-    let bad = report.skipped.iter().any(|skip| skip.path == "bad.txt") || report.warnings.iter().any(|warning| warning.starts_with("bad.txt"));
+    let bad =
+        report.skipped.iter().any(|skip| skip.path == "bad.txt") || report.warnings.iter().any(|warning| warning.starts_with("bad.txt"));
     assert!(bad, "{report:?}");
     assert!(world.refresh().is_empty(), "a file that was left out is not tried again");
 }
@@ -57,8 +58,13 @@ fn links_and_pipes_are_survived_and_reported() {
 #[test]
 fn ignored_and_secret_files_are_not_indexed() {
     let world = World::new(&[
-        (".env", b"API_KEY=sk-TESTCANARY-0008"), (".gitignore", b"target/\n*.log\n!keep.log\n"), ("target/x.rs", b"fn t(){}"), ("keep.log", b"k"),
-        ("drop.log", b"d"), ("node_modules/a/i.js", b"x"), ("id_rsa", b"-----BEGIN OPENSSH PRIVATE KEY-----\nx\n-----END OPENSSH PRIVATE KEY-----"),
+        (".env", b"API_KEY=sk-TESTCANARY-0008"),
+        (".gitignore", b"target/\n*.log\n!keep.log\n"),
+        ("target/x.rs", b"fn t(){}"),
+        ("keep.log", b"k"),
+        ("drop.log", b"d"),
+        ("node_modules/a/i.js", b"x"),
+        ("id_rsa", b"-----BEGIN OPENSSH PRIVATE KEY-----\nx\n-----END OPENSSH PRIVATE KEY-----"),
         ("src/a.rs", b"fn a(){}"),
     ]);
     let report = world.index();
@@ -75,7 +81,11 @@ fn ignored_and_secret_files_are_not_indexed() {
 fn holds(folder: &std::path::Path, needle: &[u8]) -> bool {
     std::fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();
-        if path.is_dir() { holds(&path, needle) } else { std::fs::read(&path).unwrap_or_default().windows(needle.len()).any(|window| window == needle) }
+        if path.is_dir() {
+            holds(&path, needle)
+        } else {
+            std::fs::read(&path).unwrap_or_default().windows(needle.len()).any(|window| window == needle)
+        }
     })
 }
 
@@ -96,13 +106,19 @@ fn long_lines_are_cut_within_the_bound() {
     let json: String = (0..1200).map(|n| format!("{{\"id\":{n},\"name\":\"thing number {n}\"}}")).collect::<Vec<_>>().join(",");
     let minified = "var a=1;".repeat(300 * 1024 / 8);
     let emoji = "👩‍👩‍👧".repeat(100 * 1024 / "👩‍👩‍👧".len());
-    let world = World::new(&[("one.json", format!("[{json}]").as_bytes()), ("min.js", minified.as_bytes()), ("emoji.txt", emoji.as_bytes())]);
+    let world =
+        World::new(&[("one.json", format!("[{json}]").as_bytes()), ("min.js", minified.as_bytes()), ("emoji.txt", emoji.as_bytes())]);
     world.index();
     let counter = ctx_embedded::O200k::new();
     let hits = world.engine.search(&world.docs, ctx_types::AccessPath::Whole, "", 1_000_000).unwrap().hits;
     assert!(hits.len() > 50);
     for hit in hits {
         let passage = hit.passage;
-        assert!(passage.tokens <= 512 && counter.tokens(&passage.text) == passage.tokens, "{} tokens at {:?}", passage.tokens, passage.locator);
+        assert!(
+            passage.tokens <= 512 && counter.tokens(&passage.text) == passage.tokens,
+            "{} tokens at {:?}",
+            passage.tokens,
+            passage.locator
+        );
     }
 }

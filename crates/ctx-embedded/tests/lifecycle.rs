@@ -15,7 +15,8 @@ fn file(n: u32) -> (String, Vec<u8>) {
 
 #[test]
 fn what_is_deleted_is_found_by_nothing() {
-    let world = World::new(&[("secret.md", b"marker quartz heron"), ("other.md", b"something else entirely"), ("third.md", b"and a third text")]);
+    let world =
+        World::new(&[("secret.md", b"marker quartz heron"), ("other.md", b"something else entirely"), ("third.md", b"and a third text")]);
     let before = world.index();
     let hit = world.search(Bm25, "marker quartz heron").remove(0);
     std::fs::remove_file(world.path("secret.md")).unwrap();
@@ -151,7 +152,11 @@ fn a_damaged_leg_fails_alone_and_indexing_repairs_it() {
         world.index();
         let segment = std::fs::read_dir(world.store.path().join("segments")).unwrap().next().unwrap().unwrap().path();
         let part = segment.join(damaged);
-        if part.is_dir() { std::fs::remove_dir_all(&part).unwrap() } else { std::fs::write(&part, b"garbage").unwrap() }
+        if part.is_dir() {
+            std::fs::remove_dir_all(&part).unwrap()
+        } else {
+            std::fs::write(&part, b"garbage").unwrap()
+        }
         let reader = world.again();
         let broken = if alive == Bm25 { Dense } else { Bm25 };
         let error = reader.search(&world.docs, broken, "alpha", 5).map(|_| ()).unwrap_err();

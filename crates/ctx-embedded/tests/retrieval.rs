@@ -22,7 +22,8 @@ fn a_hyphenated_number_is_looked_up_and_a_missing_one_is_not_an_error() {
 
 #[test]
 fn only_the_right_sku_is_exact() {
-    let world = World::new(&[("p1.md", b"SKU-73104: steel hinge"), ("p2.md", b"SKU-73105: brass hinge"), ("p3.md", b"SKU-73106: iron hinge")]);
+    let world =
+        World::new(&[("p1.md", b"SKU-73104: steel hinge"), ("p2.md", b"SKU-73105: brass hinge"), ("p3.md", b"SKU-73106: iron hinge")]);
     world.index();
     for query in ["What is SKU-73105?", "SKU 73105 material", "sku-73105"] {
         assert_eq!(world.paths(Identifier, query), ["p2.md"], "{query}");
@@ -39,7 +40,9 @@ fn only_the_right_sku_is_exact() {
 #[test]
 fn scripts_without_spaces_are_found() {
     let world = World::new(&[
-        ("zh.md", "系統把草稿標記為正式版本，然後歸檔。".as_bytes()), ("ja.md", "来週は東京で会議があります".as_bytes()), ("ko.md", "내일은 회의가 있습니다".as_bytes()),
+        ("zh.md", "系統把草稿標記為正式版本，然後歸檔。".as_bytes()),
+        ("ja.md", "来週は東京で会議があります".as_bytes()),
+        ("ko.md", "내일은 회의가 있습니다".as_bytes()),
     ]);
     world.index();
     for (query, file) in [("正式版本", "zh.md"), ("草稿標記", "zh.md"), ("会議", "ja.md"), ("회의가", "ko.md")] {
@@ -77,7 +80,8 @@ fn an_empty_folder_is_an_empty_source() {
 #[test]
 fn copies_are_one_hit_that_names_all_paths() {
     let world = World::new(&[
-        ("a/run.md", b"Restart with systemctl restart api."), ("b/copy.md", b"Restart with systemctl restart api."),
+        ("a/run.md", b"Restart with systemctl restart api."),
+        ("b/copy.md", b"Restart with systemctl restart api."),
         ("c/other.md", b"Restart needs approval by the on-call person."),
     ]);
     world.index();
@@ -93,7 +97,10 @@ fn copies_are_one_hit_that_names_all_paths() {
 
 #[test]
 fn a_source_describes_itself_without_opening_a_database() {
-    let world = World::new(&[("a.md", b"# Alpha\n\nThe first letter. Write to jane@example.org."), ("b.md", b"# Beta\n\nThe second letter, after alpha.")]);
+    let world = World::new(&[
+        ("a.md", b"# Alpha\n\nThe first letter. Write to jane@example.org."),
+        ("b.md", b"# Beta\n\nThe second letter, after alpha."),
+    ]);
     let report = world.index();
     assert!(report.warnings.iter().any(|warning| warning.contains("1 email")), "{:?}", report.warnings);
     let entry = world.again().describe().unwrap().remove(&world.docs).unwrap();

@@ -12,10 +12,15 @@ fn same(text: &str) {
 #[test]
 fn the_table_never_changes_a_count() {
     let texts = [
-        "", " ", "a", "The quick brown fox, and the lazy dog's tail. It's 12 o'clock (noon); see README.md: done.",
-        "fn main() { println!(\"héllo wörld\"); }\n\n\t  two  blanks   three\r\nnext , line . x", "系統把草稿標記為正式版本 and Latin words",
+        "",
+        " ",
+        "a",
+        "The quick brown fox, and the lazy dog's tail. It's 12 o'clock (noon); see README.md: done.",
+        "fn main() { println!(\"héllo wörld\"); }\n\n\t  two  blanks   three\r\nnext , line . x",
+        "系統把草稿標記為正式版本 and Latin words",
         "I'LL don't CamelCase SCREAMING a1b2 1,234,567.89 <|endoftext|> x'y z 'quoted' it’s naïve e\u{301}tude",
-        "word/word word\n word \nword trailing ", "a,  b. c;d e:f )g ) hi). Jk",
+        "word/word word\n word \nword trailing ",
+        "a,  b. c;d e:f )g ) hi). Jk",
     ];
     for text in texts {
         same(text);
@@ -24,7 +29,10 @@ fn the_table_never_changes_a_count() {
 
 #[test]
 fn counts_of_random_mixtures_are_exact() {
-    let parts = [" the", "The", " ", "  ", "\n", "'s", "'", ",", ".", ")", " Word", "é", " ß", "1", " 23", "/", "系", "ABC", " aB", "\t", "-", " don", "\u{301}", " x"];
+    let parts = [
+        " the", "The", " ", "  ", "\n", "'s", "'", ",", ".", ")", " Word", "é", " ß", "1", " 23", "/", "系", "ABC", " aB", "\t", "-",
+        " don", "\u{301}", " x",
+    ];
     let mut state = 1_u64;
     for _ in 0..3000 {
         let mut text = String::new();

@@ -219,7 +219,11 @@ mod tests {
 
     fn small() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        write(dir.path(), "corpus.jsonl", "{\"_id\": \"d1\", \"title\": \"t\", \"text\": \"one\"}\n\n{\"_id\": \"d2\", \"text\": \"two\"}\n");
+        write(
+            dir.path(),
+            "corpus.jsonl",
+            "{\"_id\": \"d1\", \"title\": \"t\", \"text\": \"one\"}\n\n{\"_id\": \"d2\", \"text\": \"two\"}\n",
+        );
         write(dir.path(), "queries.jsonl", "{\"id\": 1, \"text\": \"q one\"}\n{\"id\": 2, \"text\": \"q two\"}\n");
         dir
     }
@@ -235,7 +239,10 @@ mod tests {
         write(dir.path(), "qrels/dev.tsv", "2\t0\td2\t1\n");
         write(dir.path(), "qrels/test.tsv", "1\td1\t1\n");
         let ids = |split| Collection::read(dir.path(), split).unwrap().queries.iter().map(|q| q.id.clone()).collect::<Vec<_>>();
-        assert_eq!((ids(None), ids(Some("dev")), ids(Some("all"))), (vec!["1".to_owned()], vec!["2".to_owned()], vec!["1".to_owned(), "2".to_owned()]));
+        assert_eq!(
+            (ids(None), ids(Some("dev")), ids(Some("all"))),
+            (vec!["1".to_owned()], vec!["2".to_owned()], vec!["1".to_owned(), "2".to_owned()])
+        );
     }
 
     #[test]

@@ -73,7 +73,9 @@ impl EvalError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            EvalError::Missing { .. } => Some("a collection is a folder with corpus.jsonl, queries.jsonl (each may end in .zst) and qrels.tsv or qrels/NAME.tsv"),
+            EvalError::Missing { .. } => {
+                Some("a collection is a folder with corpus.jsonl, queries.jsonl (each may end in .zst) and qrels.tsv or qrels/NAME.tsv")
+            }
             EvalError::UnknownSplit { .. } => Some("name a file of qrels/, or one of: all, train, test (by the hash of the query's id)"),
             EvalError::NothingJudged { .. } => Some("check that ids in the judgments are those of corpus and queries"),
             _ => None,

@@ -78,7 +78,10 @@ impl System {
 
 /// Evaluates the collection in a folder. `progress` hears about indexing, `done` about queries (done, all).
 pub async fn evaluate(
-    folder: &Path, options: &Options, progress: &(dyn Fn(IndexEvent) + Send + Sync), done: &(dyn Fn(usize, usize) + Send + Sync),
+    folder: &Path,
+    options: &Options,
+    progress: &(dyn Fn(IndexEvent) + Send + Sync),
+    done: &(dyn Fn(usize, usize) + Send + Sync),
 ) -> Result<Report, EvalError> {
     let mut collection = Collection::read(folder, options.split.as_deref())?;
     collection.queries.truncate(options.queries_max.unwrap_or(usize::MAX));
@@ -88,7 +91,10 @@ pub async fn evaluate(
 
 /// Evaluates a collection that is indexed already.
 pub async fn evaluate_collection(
-    collection: &Collection, bench: &Workbench, options: &Options, done: &(dyn Fn(usize, usize) + Send + Sync),
+    collection: &Collection,
+    bench: &Workbench,
+    options: &Options,
+    done: &(dyn Fn(usize, usize) + Send + Sync),
 ) -> Result<Report, EvalError> {
     let mut systems: BTreeMap<AccessPath, System> = BTreeMap::new();
     let (mut planned, mut choices) = (System::default(), PlannerChoices::default());
@@ -110,7 +116,11 @@ pub async fn evaluate_collection(
 }
 
 /// All paths for one query. Latency first, so that it is not measured on rows that the deep ranking has just read.
-fn ask_paths(bench: &Workbench, query: &Query, systems: &mut BTreeMap<AccessPath, System>) -> Result<BTreeMap<AccessPath, Vec<String>>, EvalError> {
+fn ask_paths(
+    bench: &Workbench,
+    query: &Query,
+    systems: &mut BTreeMap<AccessPath, System>,
+) -> Result<BTreeMap<AccessPath, Vec<String>>, EvalError> {
     let mut rankings = BTreeMap::new();
     let timed = PATHS.iter().map(|path| Ok((*path, bench.list(&query.text, *path, SENT)?))).collect::<Result<Vec<_>, EvalError>>()?;
     let legs = bench.legs(&query.text, ranking::legs_of(AccessPath::HybridLinear), FETCHED)?;
@@ -160,8 +170,7 @@ fn name_systems(mut systems: BTreeMap<AccessPath, System>, planned: System, seed
     }
     let mean = |path: &AccessPath| systems.get(path).map_or(0.0, |system| system.ndcg().iter().sum::<f64>());
     let best = PATHS.iter().copied().max_by(|a, b| mean(a).total_cmp(&mean(b))).unwrap_or(AccessPath::Bm25);
-    let mut named: Vec<(String, System)> =
-        PATHS.iter().filter_map(|path| Some((path.to_string(), systems.remove(path)?))).collect();
+    let mut named: Vec<(String, System)> = PATHS.iter().filter_map(|path| Some((path.to_string(), systems.remove(path)?))).collect();
     named.push(("planner".to_owned(), planned));
     named.push(("random_path".to_owned(), drawn));
     Named { systems: named, best_fixed: best.to_string() }

@@ -9,15 +9,15 @@
 //!
 //! Reading order: [`collection`] → `corpus` → [`workbench`] → [`metrics`] → [`bootstrap`] → [`evaluate`] → [`report`] → `trec`.
 
-pub mod error;
+pub mod bootstrap;
 pub mod collection;
 mod corpus;
-pub mod workbench;
-pub mod metrics;
-pub mod bootstrap;
+pub mod error;
 pub mod evaluate;
+pub mod metrics;
 pub mod report;
 mod trec;
+pub mod workbench;
 
 pub use collection::{Collection, Document, Query, is_train};
 pub use error::EvalError;

@@ -113,12 +113,28 @@ impl Report {
             let _ = writeln!(
                 out,
                 "{:<14} {:>7.3} {:>7.3} {:>7.3} {:>7.3} {:>7.0} {:>8.3} {:>8.2} {:>8.2}  {:+.3} [{:+.3}, {:+.3}]",
-                row.system, row.ndcg_10, row.recall_10, row.recall_100, row.mrr_10, row.tokens_sent, row.evidence_sent,
-                row.latency_p50_us as f64 / 1e3, row.latency_p99_us as f64 / 1e3, d.mean, d.low, d.high
+                row.system,
+                row.ndcg_10,
+                row.recall_10,
+                row.recall_100,
+                row.mrr_10,
+                row.tokens_sent,
+                row.evidence_sent,
+                row.latency_p50_us as f64 / 1e3,
+                row.latency_p99_us as f64 / 1e3,
+                d.mean,
+                d.low,
+                d.high
             );
         }
         let chosen: Vec<String> = self.planner.paths.iter().map(|(path, n)| format!("{path} {n}")).collect();
-        let _ = writeln!(out, "planner chose: {}; abstained {:.1} %; best fixed path afterwards: {}", chosen.join(", "), self.planner.abstained * 100.0, self.best_fixed);
+        let _ = writeln!(
+            out,
+            "planner chose: {}; abstained {:.1} %; best fixed path afterwards: {}",
+            chosen.join(", "),
+            self.planner.abstained * 100.0,
+            self.best_fixed
+        );
         let _ = writeln!(
             out,
             "tokens, evidence: first {} passages of a fixed path, the packed context of the planner's run; latency of the planner includes\nplanning, answer and check; intervals: paired bootstrap, {} draws, seed {}, n = {}",

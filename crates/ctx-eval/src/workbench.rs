@@ -63,14 +63,20 @@ impl Workbench {
         std::fs::create_dir(&corpus).map_err(EvalError::io("creating", &corpus))?;
         let records = Records::write(&collection.documents, &corpus)?;
         let source = SourceName::new(SOURCE).map_err(EvalError::engine("naming the source"))?;
-        let config = config(&source, SourceConfig { refresh: Some(Refresh::Manual), auto_label: AutoLabel::Off, ..SourceConfig::at(&corpus) }, store);
+        let config = config(
+            &source,
+            SourceConfig { refresh: Some(Refresh::Manual), auto_label: AutoLabel::Off, ..SourceConfig::at(&corpus) },
+            store,
+        );
         let opened = ctx_embedded::open(config, EngineOptions::default()).await;
         let (runtime, engine) = opened.map_err(EvalError::engine("opening a temporary store"))?;
         let start = Instant::now();
         engine.index(&[], false, progress, &|| false).map_err(EvalError::engine("indexing the collection"))?;
         let indexing = start.elapsed();
         let mut described = engine.describe().map_err(EvalError::engine("describing the collection"))?;
-        let entry = described.remove(&source).ok_or_else(|| EvalError::Engine { doing: "describing the collection", cause: "it is not there".to_owned() })?;
+        let entry = described
+            .remove(&source)
+            .ok_or_else(|| EvalError::Engine { doing: "describing the collection", cause: "it is not there".to_owned() })?;
         let ids = collection.documents.iter().map(|Document { id, .. }| id.clone()).collect();
         Ok(Workbench { engine, runtime: runtime.without_refresh(), source, entry, records, ids, indexing, _folder: folder })
     }

@@ -4,7 +4,11 @@ use ctx_eval::{Options, Report, evaluate};
 use std::path::Path;
 
 const TOPICS: [(&str, &str, &str); 6] = [
-    ("bread", "Sourdough rises slowly because wild yeast ferments the flour at room temperature.", "why does sourdough take so long to rise"),
+    (
+        "bread",
+        "Sourdough rises slowly because wild yeast ferments the flour at room temperature.",
+        "why does sourdough take so long to rise",
+    ),
     ("tides", "The moon's gravity pulls the ocean and makes high and low tides twice a day.", "what causes the tides of the ocean"),
     ("bees", "Honey bees dance to tell other foragers where nectar can be found.", "how do bees tell others where nectar is"),
     ("locks", "A mutex guards shared memory so that two threads never write at once.", "how do threads avoid writing at once"),
@@ -49,7 +53,11 @@ async fn every_path_and_the_planner_are_judged() {
     let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
     assert_eq!(json["rows"][0]["system"], "bm25");
 
-    let file = std::fs::read_dir(out.path()).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.to_string_lossy().ends_with(".bm25.run")).unwrap();
+    let file = std::fs::read_dir(out.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.to_string_lossy().ends_with(".bm25.run"))
+        .unwrap();
     let first = std::fs::read_to_string(file).unwrap().lines().next().unwrap().to_owned();
     assert_eq!(first, "q-bread Q0 bread 1 1.000000 ctxrt-bm25");
 }

@@ -1,8 +1,8 @@
 //! Actuals beside estimates: same node, same scope (all attempts), same units.
 
 use crate::explanation::{ActualView, NodeView, Numbers, QError};
-use ctx_types::trace::{NodeStatus, NodeTrace};
 use ctx_types::Trace;
+use ctx_types::trace::{NodeStatus, NodeTrace};
 
 /// Actual of one node; a node that the trace does not hold never ran.
 pub(crate) fn view(trace: &Trace, traced: Option<&NodeTrace>, estimate: &Numbers, children: &[NodeView]) -> ActualView {
@@ -66,7 +66,8 @@ fn child_intervals(trace: &Trace, children: &[NodeView]) -> Vec<(u64, u64)> {
 /// Time of a node not covered by any child: parallel children count once, nothing goes negative.
 pub(crate) fn own_time(node: (u64, u64), children: &[(u64, u64)]) -> u64 {
     let (start, end) = (node.0, node.1.max(node.0));
-    let mut inside: Vec<(u64, u64)> = children.iter().map(|&(a, b)| (a.clamp(start, end), b.clamp(start, end))).filter(|(a, b)| a < b).collect();
+    let mut inside: Vec<(u64, u64)> =
+        children.iter().map(|&(a, b)| (a.clamp(start, end), b.clamp(start, end))).filter(|(a, b)| a < b).collect();
     inside.sort_unstable();
     let (mut covered, mut reached) = (0, start);
     for (a, b) in inside {
@@ -91,10 +92,7 @@ fn q_errors(estimate: &Numbers, actual: &Numbers) -> Vec<QError> {
         ("latency", estimate.latency_us, actual.latency_us),
         ("cost", non_negative(estimate.cost_nano_usd).filter(|c| *c > 0), non_negative(actual.cost_nano_usd)),
     ];
-    pairs
-        .into_iter()
-        .filter_map(|(field, e, a)| Some(QError { field: field.to_owned(), milli: q_error_milli(e?, a?) }))
-        .collect()
+    pairs.into_iter().filter_map(|(field, e, a)| Some(QError { field: field.to_owned(), milli: q_error_milli(e?, a?) })).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::actual;
 use crate::explanation::{
-    Explanation, InfeasibleView, NodeView, Numbers, PlanView, RunView, Setting, Shown, Summary, EXPLANATION_SCHEMA_VERSION,
+    EXPLANATION_SCHEMA_VERSION, Explanation, InfeasibleView, NodeView, Numbers, PlanView, RunView, Setting, Shown, Summary,
 };
 use crate::verbose;
 use ctx_graph::{Edge, EdgeKind, ExecutionGraph, LegFusion, Node, NodeId, NodeOp};
@@ -69,7 +69,13 @@ pub struct ExplainInput<'a> {
 /// Builds the explanation.
 pub fn explain(input: &ExplainInput<'_>) -> Explanation {
     let options = input.options;
-    let shown = Shown { analyze: input.trace.is_some(), verbose: options.verbose, costs: options.costs, timing: options.timing, buffers: options.buffers };
+    let shown = Shown {
+        analyze: input.trace.is_some(),
+        verbose: options.verbose,
+        costs: options.costs,
+        timing: options.timing,
+        buffers: options.buffers,
+    };
     let settings = input.settings.iter().map(|(key, value)| Setting { key: key.clone(), value: value.clone() }).collect();
     match input.decision {
         Decision::Planned { plan, graph } => Explanation {
@@ -212,7 +218,8 @@ fn title(node: &Node) -> String {
             let how = match method {
                 LegFusion::Single { .. } => "Ranked List".to_owned(),
                 LegFusion::Linear { weights } => {
-                    let parts: Vec<String> = weights.iter().map(|w| format!("{} × {:.2}", short(&w.leg, source), w.weight.share())).collect();
+                    let parts: Vec<String> =
+                        weights.iter().map(|w| format!("{} × {:.2}", short(&w.leg, source), w.weight.share())).collect();
                     format!("Linear Fusion ({})", parts.join(" + "))
                 }
                 LegFusion::Rrf { constant } => format!("Reciprocal Rank Fusion ({constant})"),
@@ -278,16 +285,27 @@ fn provenance(node: &Node) -> Vec<String> {
         e.as_ref().map(|e| format!("{name} {} [{}, {}] {} {}", e.value, e.low, e.high, e.certainty, e.provenance))
     }
     let e = &node.estimate;
-    [line("passages", &e.hits), line("tokens", &e.tokens), line("cost", &e.cost), line("latency", &e.latency), line("evidence", &e.evidence), line("quality", &e.quality)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        line("passages", &e.hits),
+        line("tokens", &e.tokens),
+        line("cost", &e.cost),
+        line("latency", &e.latency),
+        line("evidence", &e.evidence),
+        line("quality", &e.quality),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn verification(graph: &ExecutionGraph) -> String {
     let Some(verify) = graph.nodes.iter().find(|n| matches!(n.op, NodeOp::Verify { .. })) else { return "none".to_owned() };
     let NodeOp::Verify { verifier } = &verify.op else { return "none".to_owned() };
-    let after = graph.edges.iter().find(|e| e.from == verify.id && e.kind == EdgeKind::OnFailure).and_then(|e| graph.nodes.iter().find(|n| n.id == e.to));
+    let after = graph
+        .edges
+        .iter()
+        .find(|e| e.from == verify.id && e.kind == EdgeKind::OnFailure)
+        .and_then(|e| graph.nodes.iter().find(|n| n.id == e.to));
     match after.map(|n| &n.op) {
         Some(NodeOp::Loop { max_iterations, .. }) => format!("{verifier}; on failure retry {max_iterations}×, then verification_failed"),
         Some(NodeOp::Stop { status: ctx_types::Status::Abstained }) => format!("{verifier}; on failure abstain"),

@@ -1,7 +1,7 @@
 //! The tree value. Everything that any format shows is in here, already computed.
 
 use ctx_types::estimate::{PlanEstimate, ScoreBreakdown};
-use ctx_types::plan::{Certificate, CompletePlan, Margin, Relaxation, Rejection, SourceUse};
+use ctx_types::plan::{Certificate, CompletePlan, Margin, Rejection, Relaxation, SourceUse};
 use ctx_types::{Intent, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

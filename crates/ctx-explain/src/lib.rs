@@ -4,18 +4,18 @@
 //! run. [`text`] and [`json`] print the same value, so they cannot disagree. Another format is another function over it.
 //! [`redact`] hides words before anything is printed, in every format alike.
 
-pub mod explanation;
-mod build;
 mod actual;
+mod build;
 pub mod escape;
+pub mod explanation;
 mod redaction;
 mod text;
 mod verbose;
 
-pub use build::{explain, Decision, ExplainInput, Options};
+pub use build::{Decision, ExplainInput, Options, explain};
 pub use explanation::Explanation;
 pub use redaction::redact;
-pub use text::{text, TextOptions};
+pub use text::{TextOptions, text};
 
 /// The stable JSON form: integers with their unit in the field's name, one schema version for all.
 pub fn json(explanation: &Explanation) -> serde_json::Value {

@@ -1,7 +1,9 @@
 //! The PostgreSQL-like text form.
 
 use crate::escape::{self, line};
-use crate::explanation::{ActualView, CompleteView, Explanation, InfeasibleView, NodeView, Numbers, PlanView, RejectedGroup, RunView, Summary};
+use crate::explanation::{
+    ActualView, CompleteView, Explanation, InfeasibleView, NodeView, Numbers, PlanView, RejectedGroup, RunView, Summary,
+};
 use ctx_types::plan::Relaxation;
 use ctx_types::{Micros, NanoUsd, Ppm};
 
@@ -242,7 +244,8 @@ fn intent(explanation: &Explanation) -> String {
 fn sources(out: &mut Writer, explanation: &Explanation) {
     for source in &explanation.sources {
         let mark = if source.used { "used" } else { "not used" };
-        let size = if source.used && source.passages == 0 { "passages not counted".to_owned() } else { format!("{} passages", source.passages) };
+        let size =
+            if source.used && source.passages == 0 { "passages not counted".to_owned() } else { format!("{} passages", source.passages) };
         out.head("Source", &format!("{} ({size}, generation {}): {mark}, {}", source.source, source.generation, source.reason));
     }
 }
@@ -251,7 +254,11 @@ fn totals(out: &mut Writer, plan: &PlanView) {
     let e = &plan.estimate;
     out.head("Tokens", &plan.token_budget);
     out.head("Verification", &plan.verification);
-    let cost = if e.cost_incomplete { format!("≥ {}, the rest at unknown price", e.cost.value) } else { format!("{} (at most {})", e.cost.value, e.cost_bound) };
+    let cost = if e.cost_incomplete {
+        format!("≥ {}, the rest at unknown price", e.cost.value)
+    } else {
+        format!("{} (at most {})", e.cost.value, e.cost_bound)
+    };
     out.head(
         "Estimate",
         &format!(
@@ -264,9 +271,16 @@ fn totals(out: &mut Writer, plan: &PlanView) {
         None => "optimal".to_owned(),
         Some(limit) => format!("within {} of optimal, stopped by {limit}", plan.certificate.bound - plan.certificate.value),
     };
-    out.head("Candidates", &format!("{} complete plans, {} alternatives pruned; {proof}, {} nodes", plan.candidates, plan.pruned, plan.certificate.nodes));
+    out.head(
+        "Candidates",
+        &format!("{} complete plans, {} alternatives pruned; {proof}, {} nodes", plan.candidates, plan.pruned, plan.certificate.nodes),
+    );
     if let Some(margin) = &plan.margin {
-        let flips = if margin.flips.is_empty() { "no single weight flips it".to_owned() } else { format!("flipped by {}", margin.flips.join(", ")) };
+        let flips = if margin.flips.is_empty() {
+            "no single weight flips it".to_owned()
+        } else {
+            format!("flipped by {}", margin.flips.join(", "))
+        };
         out.head("Margin", &format!("{} over {}; {flips}", margin.difference, differing(&plan.shape, &margin.runner_up)));
     }
 }
@@ -277,11 +291,22 @@ const SCORE_SHOWN_MIN: i64 = 50;
 /// The terms that are not zero; they add up to within rounding.
 fn score(plan: &PlanView) -> String {
     let s = &plan.score;
-    let terms = [("acc", s.acc), ("cache", s.cache), ("vrf", s.vrf), ("cost", s.cost), ("lat", s.lat), ("risk", s.risk), ("hall", s.hall), ("loss", s.loss)];
+    let terms = [
+        ("acc", s.acc),
+        ("cache", s.cache),
+        ("vrf", s.vrf),
+        ("cost", s.cost),
+        ("lat", s.lat),
+        ("risk", s.risk),
+        ("hall", s.hall),
+        ("loss", s.loss),
+    ];
     let parts: Vec<String> = terms
         .into_iter()
         .filter(|(_, value)| value.get().saturating_abs() >= SCORE_SHOWN_MIN)
-        .map(|(name, value)| format!("{} {name} {}", if value.get() < 0 { '-' } else { '+' }, ctx_types::Score(value.get().saturating_abs())))
+        .map(|(name, value)| {
+            format!("{} {name} {}", if value.get() < 0 { '-' } else { '+' }, ctx_types::Score(value.get().saturating_abs()))
+        })
         .collect();
     let sum = parts.join(" ");
     format!("{} = {}", s.total, sum.strip_prefix("+ ").unwrap_or(&sum))
@@ -335,7 +360,17 @@ fn complete(out: &mut Writer, title: &str, plans: &[CompleteView]) {
     out.raw(0, &format!("{title}:"));
     for (i, plan) in plans.iter().enumerate() {
         let CompleteView { plan, operators } = plan;
-        out.raw(2, &line(&format!("{:>2}. score {} accuracy {} cost {} time {}  {operators}", i + 1, plan.score, plan.accuracy, plan.cost, plan.latency)));
+        out.raw(
+            2,
+            &line(&format!(
+                "{:>2}. score {} accuracy {} cost {} time {}  {operators}",
+                i + 1,
+                plan.score,
+                plan.accuracy,
+                plan.cost,
+                plan.latency
+            )),
+        );
     }
 }
 
@@ -345,7 +380,14 @@ fn run_line(out: &mut Writer, run: &RunView) {
     let evidence = run.evidence_ppm.map(|p| format!(" evidence {}", Ppm(p))).unwrap_or_default();
     out.head(
         "Run",
-        &format!("{status}; cost {more}{} tokens {} calls {} time {}{evidence}; trace {}", NanoUsd(run.cost_nano_usd), run.tokens, run.calls, Micros(run.elapsed_us), run.trace),
+        &format!(
+            "{status}; cost {more}{} tokens {} calls {} time {}{evidence}; trace {}",
+            NanoUsd(run.cost_nano_usd),
+            run.tokens,
+            run.calls,
+            Micros(run.elapsed_us),
+            run.trace
+        ),
     );
 }
 

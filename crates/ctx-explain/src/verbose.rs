@@ -49,7 +49,8 @@ pub(crate) fn group(rejected: &[Rejection]) -> Vec<RejectedGroup> {
 /// Complete plans with the numbers of their operators; stages in which nothing is done are left out.
 pub(crate) fn complete(plan: &Plan, plans: &[CompletePlan]) -> Vec<CompleteView> {
     let chosen = plan.chosen.iter().map(|c| &c.alternative);
-    let all: BTreeMap<AlternativeId, &Alternative> = chosen.chain(plan.rejected.iter().map(|r| &r.alternative)).map(|a| (a.id, a)).collect();
+    let all: BTreeMap<AlternativeId, &Alternative> =
+        chosen.chain(plan.rejected.iter().map(|r| &r.alternative)).map(|a| (a.id, a)).collect();
     let fused = plan.sources.len() > 1;
     let word = |id: &AlternativeId| {
         let alternative = all.get(id)?;

@@ -1,6 +1,6 @@
 //! Why a plan cannot be lowered, or a graph not be executed.
 
-use crate::{NodeId, GRAPH_SCHEMA_VERSION};
+use crate::{GRAPH_SCHEMA_VERSION, NodeId};
 
 /// A graph that must not run, or a plan that gives none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -109,7 +109,9 @@ impl GraphError {
         match self {
             GraphError::Version { .. } => "plan the goal again with this build",
             GraphError::TooLarge { .. } => "split the goal, or draw on fewer sources",
-            GraphError::MissingStage { .. } | GraphError::WrongOperator { .. } => "the plan was built or edited by hand; plan the goal again",
+            GraphError::MissingStage { .. } | GraphError::WrongOperator { .. } => {
+                "the plan was built or edited by hand; plan the goal again"
+            }
             GraphError::Cycle { .. } => "close the circle with a loop node that has max_iterations",
             GraphError::Dangling { .. } => "add the node, or remove the reference",
             GraphError::AnswerPaths { .. } => "keep one answer node on the main path; others belong behind a condition",

@@ -1,7 +1,7 @@
 //! The graph as a value: versioned, hashed, readable by others.
 
-use crate::{validate, Edge, EdgeKind, GraphError, Node, NodeId, NodeOp};
-use ctx_types::{content_id, ContentId};
+use crate::{Edge, EdgeKind, GraphError, Node, NodeId, NodeOp, validate};
+use ctx_types::{ContentId, content_id};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

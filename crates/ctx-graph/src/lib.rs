@@ -38,21 +38,21 @@
 //! assert!(empty.validate().is_err());
 //! ```
 
-mod error;
-mod node;
 mod edge;
+mod error;
 mod graph;
+pub mod latency;
+mod lower;
+mod node;
 mod topology;
 mod validate;
 mod walk;
-mod lower;
-pub mod latency;
 
-pub use edge::{Condition, Edge, EdgeKind, CONDITION_DEPTH_MAX};
+pub use edge::{CONDITION_DEPTH_MAX, Condition, Edge, EdgeKind};
 pub use error::GraphError;
 pub use graph::{ExecutionGraph, GRAPH_SCHEMA_VERSION};
-pub use lower::{lower, lower_with, LoweringParameters};
+pub use lower::{LoweringParameters, lower, lower_with};
 pub use node::{FailurePolicy, LegFusion, LegPath, LegWeight, Node, NodeId, NodeOp, Resource};
 pub use topology::Topology;
 pub use validate::{ATTEMPTS_MAX, EDGES_MAX, LOOP_ITERATIONS_MAX, NODES_MAX};
-pub use walk::{fires, readiness, Facts, Join, NodeEnd, Readiness};
+pub use walk::{Facts, Join, NodeEnd, Readiness, fires, readiness};

@@ -2,7 +2,9 @@
 
 use crate::{Edge, EdgeKind, ExecutionGraph, FailurePolicy, GraphError, LegFusion, LegPath, LegWeight, Node, NodeId, NodeOp, Resource};
 use ctx_types::plan::PlannedAlternative;
-use ctx_types::{AccessPath, AlternativeEstimate, Certainty, Estimated, Fate, Micros, Operator, Plan, Ppm, SourceName, Stage, Status, Strategy, Tokens};
+use ctx_types::{
+    AccessPath, AlternativeEstimate, Certainty, Estimated, Fate, Micros, Operator, Plan, Ppm, SourceName, Stage, Status, Strategy, Tokens,
+};
 
 /// Median time to merge ranked lists of a few hundred entries: a sort in memory. Guess: 20 µs, 5 to 200.
 const MERGE_LATENCY_US: (u64, u64, u64) = (20, 5, 200);
@@ -27,7 +29,14 @@ pub struct LoweringParameters {
 impl Default for LoweringParameters {
     /// Prior: the dense share is a guess until fitted (dense alone ranks SciFact at .457, BM25 at .693).
     fn default() -> Self {
-        LoweringParameters { dense_weight: Ppm(300_000), rrf_constant: 60, access_attempts: 2, model_attempts: 3, answer_retries: 1, per_document_cap: None }
+        LoweringParameters {
+            dense_weight: Ppm(300_000),
+            rrf_constant: 60,
+            access_attempts: 2,
+            model_attempts: 3,
+            answer_retries: 1,
+            per_document_cap: None,
+        }
     }
 }
 
@@ -85,7 +94,11 @@ impl<'a> Lowering<'a> {
 
     fn wrong(&self, chosen: &PlannedAlternative) -> GraphError {
         let alternative = &chosen.alternative;
-        GraphError::WrongOperator { plan: self.plan.id.to_string(), stage: alternative.stage.to_string(), operator: alternative.operator.to_string() }
+        GraphError::WrongOperator {
+            plan: self.plan.id.to_string(),
+            stage: alternative.stage.to_string(),
+            operator: alternative.operator.to_string(),
+        }
     }
 
     fn stage(&self, stage: Stage, name: &'static str) -> Result<&'a PlannedAlternative, GraphError> {
@@ -122,7 +135,8 @@ impl<'a> Lowering<'a> {
             return self.leg(read, *only, read.estimate.clone(), policy);
         }
         let legs: Vec<NodeId> = ranked.iter().map(|p| self.leg(read, *p, self.leg_estimate(read, *p), FailurePolicy::Degrade)).collect();
-        let exact = exact.then(|| self.leg(read, LegPath::Identifier, self.leg_estimate(read, LegPath::Identifier), FailurePolicy::Degrade));
+        let exact =
+            exact.then(|| self.leg(read, LegPath::Identifier, self.leg_estimate(read, LegPath::Identifier), FailurePolicy::Degrade));
         let op = NodeOp::FuseLegs {
             source: read.source.clone(),
             method: self.leg_fusion(read.path, &legs),
@@ -168,10 +182,13 @@ impl<'a> Lowering<'a> {
 
     /// Rejected alternatives that are this leg alone and could have been executed.
     fn alternatives_of(&self, source: &SourceName, path: LegPath) -> impl Iterator<Item = (u32, Tokens, &'a AlternativeEstimate)> {
-        static NOTHING: AlternativeEstimate = AlternativeEstimate { hits: None, tokens: None, cost: None, latency: None, evidence: None, quality: None };
+        static NOTHING: AlternativeEstimate =
+            AlternativeEstimate { hits: None, tokens: None, cost: None, latency: None, evidence: None, quality: None };
         let source = source.clone();
         self.plan.rejected.iter().filter_map(move |rejection| match (&rejection.alternative.stage, &rejection.alternative.operator) {
-            (Stage::Access(s), Operator::Access { path: p, k, quota }) if *s == source && *p == path.access_path() && !matches!(rejection.fate, Fate::Pruned { .. }) => {
+            (Stage::Access(s), Operator::Access { path: p, k, quota })
+                if *s == source && *p == path.access_path() && !matches!(rejection.fate, Fate::Pruned { .. }) =>
+            {
                 Some((*k, *quota, rejection.estimate.as_ref().unwrap_or(&NOTHING)))
             }
             _ => None,
@@ -184,7 +201,9 @@ impl<'a> Lowering<'a> {
         if path.access_path() == read.path {
             return read.estimate.clone();
         }
-        let nearest = self.alternatives_of(read.source, path).min_by_key(|(k, quota, _)| (k.abs_diff(read.k), quota.get().abs_diff(read.quota.get())));
+        let nearest = self
+            .alternatives_of(read.source, path)
+            .min_by_key(|(k, quota, _)| (k.abs_diff(read.k), quota.get().abs_diff(read.quota.get())));
         nearest.map_or_else(
             || AlternativeEstimate { latency: read.estimate.latency.clone(), ..AlternativeEstimate::default() },
             |(_, _, estimate)| estimate.clone(),

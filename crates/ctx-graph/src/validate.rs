@@ -1,6 +1,6 @@
 //! Whether a graph can be executed: names, references, cycles, reachability, and the rules of each kind of node.
 
-use crate::{EdgeKind, ExecutionGraph, GraphError, LegFusion, Node, NodeId, NodeOp, Topology, CONDITION_DEPTH_MAX, GRAPH_SCHEMA_VERSION};
+use crate::{CONDITION_DEPTH_MAX, EdgeKind, ExecutionGraph, GRAPH_SCHEMA_VERSION, GraphError, LegFusion, Node, NodeId, NodeOp, Topology};
 use std::collections::BTreeSet;
 
 /// Most nodes of a graph. A plan over a hundred sources needs about five hundred.
@@ -54,8 +54,16 @@ fn no_edge_twice(graph: &ExecutionGraph) -> Result<(), GraphError> {
 fn starts_legally(node: &Node, topology: &Topology, index: usize) -> Result<(), GraphError> {
     let needs_input = matches!(
         node.op,
-        NodeOp::FuseLegs { .. } | NodeOp::Fuse { .. } | NodeOp::Rerank { .. } | NodeOp::Compress { .. } | NodeOp::Verify { .. }
-            | NodeOp::Stop { .. } | NodeOp::Merge | NodeOp::Rollback { .. } | NodeOp::Loop { .. } | NodeOp::Branch
+        NodeOp::FuseLegs { .. }
+            | NodeOp::Fuse { .. }
+            | NodeOp::Rerank { .. }
+            | NodeOp::Compress { .. }
+            | NodeOp::Verify { .. }
+            | NodeOp::Stop { .. }
+            | NodeOp::Merge
+            | NodeOp::Rollback { .. }
+            | NodeOp::Loop { .. }
+            | NodeOp::Branch
     );
     if needs_input && topology.incoming(index).is_empty() {
         return Err(GraphError::Unreachable { id: node.id.clone() });
@@ -86,16 +94,28 @@ impl Rules<'_> {
     fn check(&self) -> Result<(), GraphError> {
         match &self.node.op {
             NodeOp::FuseLegs { method, exact, .. } => self.fuse_legs(method, exact.as_ref()),
-            NodeOp::Verify { .. } => self.require(self.has_out(|k| k.is_conditional() && *k != EdgeKind::OnSuccess), "has no consequence: no edge leaves it for a failed verdict"),
+            NodeOp::Verify { .. } => self.require(
+                self.has_out(|k| k.is_conditional() && *k != EdgeKind::OnSuccess),
+                "has no consequence: no edge leaves it for a failed verdict",
+            ),
             NodeOp::Stop { .. } => self.require(self.topology.outgoing(self.index).is_empty(), "ends the run, yet an edge leaves it"),
-            NodeOp::Transfer { .. } => self.require(!self.has_out(|k| *k != EdgeKind::OnFailure), "hands the run over, yet an edge leaves it"),
+            NodeOp::Transfer { .. } => {
+                self.require(!self.has_out(|k| *k != EdgeKind::OnFailure), "hands the run over, yet an edge leaves it")
+            }
             NodeOp::Branch => self.branch(),
             NodeOp::Loop { body, max_iterations } => self.bounded_loop(body, *max_iterations),
             NodeOp::Approval { .. } => self.require(!self.has_out(|k| !k.is_conditional()), "is followed whether approved or not"),
             NodeOp::Merge => self.require(self.topology.incoming(self.index).len() >= 2, "has fewer than two branches to merge"),
             NodeOp::Rollback { compensates } => self.rollback(compensates),
-            NodeOp::Access { .. } | NodeOp::Fuse { .. } | NodeOp::Rerank { .. } | NodeOp::Pack { .. } | NodeOp::Compress { .. }
-            | NodeOp::Answer { .. } | NodeOp::Tool { .. } | NodeOp::Ask { .. } | NodeOp::Delegate { .. } => Ok(()),
+            NodeOp::Access { .. }
+            | NodeOp::Fuse { .. }
+            | NodeOp::Rerank { .. }
+            | NodeOp::Pack { .. }
+            | NodeOp::Compress { .. }
+            | NodeOp::Answer { .. }
+            | NodeOp::Tool { .. }
+            | NodeOp::Ask { .. }
+            | NodeOp::Delegate { .. } => Ok(()),
         }
     }
 

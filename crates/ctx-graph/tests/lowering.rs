@@ -2,10 +2,12 @@
 
 mod support;
 
-use ctx_graph::{lower, readiness, EdgeKind, ExecutionGraph, Facts, FailurePolicy, GraphError, LegFusion, NodeEnd, NodeId, NodeOp, Readiness, Resource};
+use ctx_graph::{
+    EdgeKind, ExecutionGraph, Facts, FailurePolicy, GraphError, LegFusion, NodeEnd, NodeId, NodeOp, Readiness, Resource, lower, readiness,
+};
 use ctx_types::{AccessPath, AlternativeEstimate, AlternativeId, Fate, Operator, Plan, Stage, Status};
 use std::collections::BTreeSet;
-use support::{access, source, PlanBuilder};
+use support::{PlanBuilder, access, source};
 
 fn names(graph: &ExecutionGraph) -> Vec<&str> {
     graph.nodes.iter().map(|n| n.id.as_str()).collect()
@@ -42,7 +44,9 @@ fn a_hybrid_is_two_legs_and_a_merge_of_which_one_may_break() {
     let graph = lowered(&PlanBuilder::new("q").source("docs", AccessPath::HybridLinear).build());
     assert_eq!(names(&graph)[..3], ["access.docs.bm25", "access.docs.dense", "fuse.docs"]);
     assert!(graph.nodes[..2].iter().all(|n| n.on_error == FailurePolicy::Degrade));
-    let NodeOp::FuseLegs { method: LegFusion::Linear { weights }, exact: None, .. } = &graph.nodes[2].op else { panic!("{:?}", graph.nodes[2].op) };
+    let NodeOp::FuseLegs { method: LegFusion::Linear { weights }, exact: None, .. } = &graph.nodes[2].op else {
+        panic!("{:?}", graph.nodes[2].op)
+    };
     assert_eq!(weights.iter().map(|w| w.weight.0).sum::<u32>(), 1_000_000);
     let facts = |ends: &[(&str, NodeEnd)]| Facts { ends: ends.iter().map(|(n, e)| (NodeId::new(*n), *e)).collect(), evidence: None };
     let fuse = NodeId::new("fuse.docs");
@@ -73,8 +77,24 @@ fn no_identifier_leg_where_it_would_find_nothing_or_is_all_there_is() {
     let bm25 = |fate| PlanBuilder::new("E0502").source("docs", AccessPath::Bm25).identifier_alternative("docs", fate);
     assert_eq!(has_leg(bm25(pruned).identifier("E0502").build()), 0, "pruned");
     assert_eq!(has_leg(bm25(kept.clone()).build()), 0, "no identifier in the goal");
-    assert_eq!(has_leg(PlanBuilder::new("E0502").source("logs", AccessPath::Bm25).identifier_alternative("docs", kept.clone()).identifier("E0502").build()), 0, "another source");
-    assert_eq!(has_leg(PlanBuilder::new("E0502").source("docs", AccessPath::Whole).identifier_alternative("docs", kept).identifier("E0502").build()), 0, "whole");
+    assert_eq!(
+        has_leg(
+            PlanBuilder::new("E0502")
+                .source("logs", AccessPath::Bm25)
+                .identifier_alternative("docs", kept.clone())
+                .identifier("E0502")
+                .build()
+        ),
+        0,
+        "another source"
+    );
+    assert_eq!(
+        has_leg(
+            PlanBuilder::new("E0502").source("docs", AccessPath::Whole).identifier_alternative("docs", kept).identifier("E0502").build()
+        ),
+        0,
+        "whole"
+    );
     assert_eq!(has_leg(PlanBuilder::new("E0502").source("docs", AccessPath::Identifier).identifier("E0502").build()), 1, "the path itself");
 }
 
@@ -101,7 +121,9 @@ fn walk(graph: &ExecutionGraph, says: impl Fn(&NodeId, u32) -> NodeEnd) -> (Vec<
     let (mut facts, mut ran, mut loops) = (Facts::default(), Vec::new(), 0);
     loop {
         let open = graph.nodes.iter().filter(|n| !facts.ends.contains_key(&n.id));
-        let Some((node, readiness)) = open.map(|n| (n, readiness(graph, &n.id, &facts))).find(|(_, r)| *r != Readiness::Wait) else { return (ran, None) };
+        let Some((node, readiness)) = open.map(|n| (n, readiness(graph, &n.id, &facts))).find(|(_, r)| *r != Readiness::Wait) else {
+            return (ran, None);
+        };
         if readiness != Readiness::Run {
             facts.ends.insert(node.id.clone(), NodeEnd::Skipped);
             continue;
@@ -189,7 +211,26 @@ fn the_hash_names_the_content_and_json_keeps_it() {
 fn the_schema_has_no_floats_and_names_every_operator() {
     let schema = serde_json::to_string(&schemars::schema_for!(ExecutionGraph)).expect("a schema is JSON");
     assert!(!schema.contains("\"number\""), "{schema}");
-    let kinds: BTreeSet<&str> = ["access", "fuse_legs", "fuse", "rerank", "pack", "compress", "answer", "verify", "tool", "branch", "loop", "approval", "ask", "merge", "rollback", "delegate", "transfer"].into();
+    let kinds: BTreeSet<&str> = [
+        "access",
+        "fuse_legs",
+        "fuse",
+        "rerank",
+        "pack",
+        "compress",
+        "answer",
+        "verify",
+        "tool",
+        "branch",
+        "loop",
+        "approval",
+        "ask",
+        "merge",
+        "rollback",
+        "delegate",
+        "transfer",
+    ]
+    .into();
     for kind in kinds {
         assert!(schema.contains(&format!("\"const\":\"{kind}\"")), "{kind} is missing");
     }

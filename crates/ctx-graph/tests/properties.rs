@@ -2,7 +2,7 @@
 
 mod support;
 
-use ctx_graph::{lower, Edge, EdgeKind, ExecutionGraph, FailurePolicy, GraphError, Node, NodeId, NodeOp, Resource, Topology};
+use ctx_graph::{Edge, EdgeKind, ExecutionGraph, FailurePolicy, GraphError, Node, NodeId, NodeOp, Resource, Topology, lower};
 use ctx_types::{AccessPath, AlternativeEstimate, AlternativeId, ContentId, Fate, Status, Strategy as AnswerStrategy};
 use proptest::prelude::*;
 use support::PlanBuilder;
@@ -38,7 +38,11 @@ fn graph(ops: &[u8], edges: &[(usize, usize, u8)]) -> ExecutionGraph {
         on_error: FailurePolicy::Fail,
         max_attempts: 1,
     };
-    let edge = |(a, b, k): &(usize, usize, u8)| Edge { from: NodeId::new(format!("n{}", a % ops.len())), to: NodeId::new(format!("n{}", b % ops.len())), kind: kind(*k) };
+    let edge = |(a, b, k): &(usize, usize, u8)| Edge {
+        from: NodeId::new(format!("n{}", a % ops.len())),
+        to: NodeId::new(format!("n{}", b % ops.len())),
+        kind: kind(*k),
+    };
     ExecutionGraph::new(ContentId("plan_p".into()), ops.iter().enumerate().map(node).collect(), edges.iter().map(edge).collect())
 }
 

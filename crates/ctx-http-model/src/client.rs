@@ -1,10 +1,10 @@
 //! The client of one tier.
 
+use crate::TierSettings;
 use crate::discovery::{self, Discovered};
 use crate::failure;
 use crate::sse::Decoder;
 use crate::wire::{self, Chunk};
-use crate::TierSettings;
 use async_trait::async_trait;
 use ctx_contracts::{ErrorKind, FinishReason, Model, ModelRequest, ModelResponse, PluginError};
 use ctx_types::estimate::TokenClasses;

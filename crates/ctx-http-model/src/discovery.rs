@@ -37,7 +37,10 @@ pub(crate) async fn discover(client: &OpenAiCompatible) -> Discovered {
     match response.status().as_u16() {
         401 | 403 => unavailable("the endpoint refuses the key".to_owned()),
         // An endpoint without a model list can still answer.
-        200..=299 => Discovered { availability: Availability::Available, window: response.json::<Value>().await.ok().and_then(|v| window(&v, &settings.model)) },
+        200..=299 => Discovered {
+            availability: Availability::Available,
+            window: response.json::<Value>().await.ok().and_then(|v| window(&v, &settings.model)),
+        },
         500..=599 => unavailable(format!("the endpoint answers {}", response.status().as_u16())),
         _ => Discovered { availability: Availability::Available, window: None },
     }
@@ -72,7 +75,13 @@ pub(crate) fn entry(client: &OpenAiCompatible, found: &Discovered) -> ModelEntry
         prices: prices(client, locality),
         first_token: latency_prior(locality, (400_000, 2_500_000), (700_000, 2_500_000)),
         per_token: latency_prior(locality, (25_000, 120_000), (15_000, 50_000)),
-        output_tokens: Estimated::new(Tokens(value), Tokens(low), cap.unwrap_or(Tokens(high)).min(Tokens(high)), Certainty::Prior, "short cited answers"),
+        output_tokens: Estimated::new(
+            Tokens(value),
+            Tokens(low),
+            cap.unwrap_or(Tokens(high)).min(Tokens(high)),
+            Certainty::Prior,
+            "short cited answers",
+        ),
         tokenizer: tokenizer(settings.tokenizer.as_deref(), &settings.model),
         availability: found.availability.clone(),
         good_for: settings.good_for.clone(),

@@ -12,7 +12,14 @@ const MESSAGE_CHARS_MAX: usize = 300;
 pub(crate) fn of_status(name: &ModelName, status: StatusCode, retry_after: Option<&str>, body: &str) -> PluginError {
     let message = message(body);
     let lower = body.to_lowercase();
-    let overflow = ["exceed_context_size", "context_length_exceeded", "maximum context length", "context window", "too many tokens", "prompt is too long"];
+    let overflow = [
+        "exceed_context_size",
+        "context_length_exceeded",
+        "maximum context length",
+        "context window",
+        "too many tokens",
+        "prompt is too long",
+    ];
     let refusal = ["content_filter", "content_policy", "content management policy"];
     let (kind, hint) = match status.as_u16() {
         401 | 403 => (ErrorKind::Unauthorized, Some("check the variable that api_key_env names")),
@@ -24,7 +31,8 @@ pub(crate) fn of_status(name: &ModelName, status: StatusCode, retry_after: Optio
         400..=499 => (ErrorKind::BadRequest, None),
         _ => (ErrorKind::Unavailable, None),
     };
-    let mut error = PluginError::new(kind, format!("calling model {name}"), format!("the endpoint answered {}: {message}", status.as_u16()));
+    let mut error =
+        PluginError::new(kind, format!("calling model {name}"), format!("the endpoint answered {}: {message}", status.as_u16()));
     error.hint = hint.map(str::to_owned);
     error.retry_after = retry_after.and_then(|v| v.trim().parse::<f64>().ok()).and_then(Micros::from_seconds);
     error
@@ -63,7 +71,10 @@ fn redacted(text: &str) -> String {
     let secret = |w: &str| {
         let core = w.trim_matches(|c: char| !c.is_ascii_alphanumeric());
         let prefix = ["sk-", "sk_", "key-", "Bearer", "ghp_", "AKIA"].iter().any(|p| core.starts_with(p));
-        prefix || (core.len() >= 24 && core.bytes().any(|b| b.is_ascii_digit()) && core.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')))
+        prefix
+            || (core.len() >= 24
+                && core.bytes().any(|b| b.is_ascii_digit())
+                && core.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')))
     };
     text.split(' ').map(|w| if secret(w) { "…" } else { w }).collect::<Vec<_>>().join(" ")
 }
@@ -91,7 +102,12 @@ mod tests {
     #[test]
     fn an_echoed_key_is_not_repeated() {
         let name = ModelName::new("premium").expect("literal");
-        let error = of_status(&name, StatusCode::UNAUTHORIZED, Some("2"), r#"{"error":{"message":"Incorrect API key provided: sk-TESTCANARY0008."}}"#);
+        let error = of_status(
+            &name,
+            StatusCode::UNAUTHORIZED,
+            Some("2"),
+            r#"{"error":{"message":"Incorrect API key provided: sk-TESTCANARY0008."}}"#,
+        );
         assert!(!error.to_string().contains("CANARY"), "{error}");
         assert_eq!(error.retry_after, Some(Micros(2_000_000)));
     }

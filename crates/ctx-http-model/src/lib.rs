@@ -13,5 +13,5 @@ mod tier;
 mod wire;
 
 pub use client::OpenAiCompatible;
-pub use prices::{built_in, PriceMap, PriceMapError};
+pub use prices::{PriceMap, PriceMapError, built_in};
 pub use tier::{Secret, TierSettings};

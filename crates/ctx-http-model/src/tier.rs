@@ -82,7 +82,8 @@ mod tests {
 
     #[test]
     fn addresses_are_told_apart() {
-        for local in ["http://localhost:11434/v1", "http://127.0.0.1/v1", "http://[::1]:8080", "http://192.168.1.5:8000", "http://10.0.0.1"] {
+        for local in ["http://localhost:11434/v1", "http://127.0.0.1/v1", "http://[::1]:8080", "http://192.168.1.5:8000", "http://10.0.0.1"]
+        {
             assert!(is_local(local), "{local}");
         }
         for remote in ["https://api.example.org/v1", "http://8.8.8.8", "http://localhost.example.org", "nonsense"] {

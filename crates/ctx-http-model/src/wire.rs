@@ -1,10 +1,10 @@
 //! The OpenAI chat wire, as far as it is used. Unknown fields are ignored, missing ones are unknown.
 
 use ctx_contracts::{FinishReason, ModelRequest, Role};
-use ctx_types::estimate::TokenClasses;
 use ctx_types::Tokens;
+use ctx_types::estimate::TokenClasses;
 use serde::Deserialize;
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 
 /// The request body.
 pub(crate) fn body(model: &str, request: &ModelRequest) -> Value {
@@ -106,8 +106,10 @@ mod tests {
 
     #[test]
     fn usage_classes_are_disjoint_and_missing_is_unknown() {
-        let usage: Usage = serde_json::from_value(json!({"prompt_tokens": 100, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 60},
-            "completion_tokens_details": {"reasoning_tokens": 5}})).expect("shape");
+        let usage: Usage =
+            serde_json::from_value(json!({"prompt_tokens": 100, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 60},
+            "completion_tokens_details": {"reasoning_tokens": 5}}))
+            .expect("shape");
         let classes = usage.classes().expect("complete");
         assert_eq!((classes.input.get(), classes.cached_input.get(), classes.output.get(), classes.reasoning.get()), (40, 60, 15, 5));
         assert_eq!(classes.total().get(), 120);

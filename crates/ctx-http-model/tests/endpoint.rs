@@ -37,7 +37,12 @@ fn request() -> ModelRequest {
 
 async fn endpoint(response: ResponseTemplate) -> (MockServer, OpenAiCompatible) {
     let server = MockServer::start().await;
-    Mock::given(method("POST")).and(path("/v1/chat/completions")).and(header("authorization", "Bearer k-1")).respond_with(response).mount(&server).await;
+    Mock::given(method("POST"))
+        .and(path("/v1/chat/completions"))
+        .and(header("authorization", "Bearer k-1"))
+        .respond_with(response)
+        .mount(&server)
+        .await;
     // The trailing slash must not matter.
     let client = OpenAiCompatible::new(settings(format!("{}/v1/", server.uri()))).expect("a client");
     (server, client)
@@ -56,7 +61,11 @@ async fn a_stream_gives_text_usage_and_the_time_to_its_first_token() {
 
 #[tokio::test]
 async fn an_endpoint_that_does_not_stream_and_reports_no_usage_is_served_and_unknown() {
-    let (_server, client) = endpoint(ResponseTemplate::new(200).set_body_json(serde_json::json!({"choices": [{"message": {"content": "x"}, "finish_reason": "length"}]}))).await;
+    let (_server, client) = endpoint(
+        ResponseTemplate::new(200)
+            .set_body_json(serde_json::json!({"choices": [{"message": {"content": "x"}, "finish_reason": "length"}]})),
+    )
+    .await;
     let response = client.complete(&request()).await.expect("an answer");
     assert_eq!((response.text.as_str(), response.finish, response.usage), ("x", FinishReason::Length, None));
 }
@@ -67,20 +76,28 @@ async fn failures_have_their_kind_and_a_cut_stream_is_one() {
     let error = client.complete(&request()).await.expect_err("limited");
     assert_eq!((error.kind, error.retry_after), (ErrorKind::RateLimited, Some(Micros(1_500_000))));
 
-    let (_server, client) = endpoint(ResponseTemplate::new(200).set_body_raw("data: {\"choices\":[{\"delta\":{\"content\":\"He\"}}]}\n\n", "text/event-stream")).await;
+    let (_server, client) = endpoint(
+        ResponseTemplate::new(200).set_body_raw("data: {\"choices\":[{\"delta\":{\"content\":\"He\"}}]}\n\n", "text/event-stream"),
+    )
+    .await;
     assert_eq!(client.complete(&request()).await.expect_err("cut").kind, ErrorKind::Unavailable);
 }
 
 #[tokio::test]
 async fn a_description_says_whether_and_why_not() {
     let (server, client) = endpoint(ResponseTemplate::new(200)).await;
-    Mock::given(method("GET")).and(path("/v1/models")).respond_with(ResponseTemplate::new(200).set_body_json(serde_json::json!({"data": [{"id": "m", "max_model_len": 4096}]}))).mount(&server).await;
+    Mock::given(method("GET"))
+        .and(path("/v1/models"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(serde_json::json!({"data": [{"id": "m", "max_model_len": 4096}]})))
+        .mount(&server)
+        .await;
     let entry = client.describe().await;
     assert_eq!((entry.availability, entry.context_window), (Availability::Available, Some(Tokens(4096))));
     assert_eq!(entry.prices.provenance, "configured: local");
 
     let gone = OpenAiCompatible::new(settings("http://127.0.0.1:9/v1".into())).expect("a client");
     assert!(matches!(gone.describe().await.availability, Availability::Unavailable { .. }));
-    let keyless = OpenAiCompatible::new(TierSettings { missing_key: Some("SOME_KEY".into()), ..settings("http://127.0.0.1:9/v1".into()) }).expect("a client");
+    let keyless = OpenAiCompatible::new(TierSettings { missing_key: Some("SOME_KEY".into()), ..settings("http://127.0.0.1:9/v1".into()) })
+        .expect("a client");
     assert!(matches!(keyless.describe().await.availability, Availability::Unavailable { reason } if reason.contains("SOME_KEY")));
 }

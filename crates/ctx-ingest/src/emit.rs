@@ -6,9 +6,9 @@ use crate::error::IngestError;
 use crate::fingerprint::passage_id;
 use crate::ingest::Sink;
 use crate::offsets::{LineCounter, OffsetMap};
+use ctx_types::id::sha256_hex;
 use ctx_types::passage::Locator;
 use ctx_types::{ByteRange, Passage, SourceName};
-use ctx_types::id::sha256_hex;
 use std::ops::Range;
 
 /// A decoded block of a file and the bytes it came from.
@@ -53,7 +53,12 @@ impl<'a, 'b> Emitter<'a, 'b> {
 
     /// Hands over `text`, which stands at `at` of the decoded text.
     pub(crate) fn emit(
-        &mut self, place: &mut Place<'_>, at: Range<usize>, text: &str, cut: Cut, unit: &Unit<'_>,
+        &mut self,
+        place: &mut Place<'_>,
+        at: Range<usize>,
+        text: &str,
+        cut: Cut,
+        unit: &Unit<'_>,
     ) -> Result<(), IngestError> {
         let start = place.map.start(at.start);
         let bytes = ByteRange { start, end: place.map.end(at.end).max(start) };
@@ -68,9 +73,8 @@ impl<'a, 'b> Emitter<'a, 'b> {
             section: cut.section,
             also_at: Vec::new(),
         };
-        let passage = Passage {
-            id: self.id(bytes), locator, title: unit.title.to_owned(), text: text.to_owned(), fingerprint, tokens: cut.tokens,
-        };
+        let passage =
+            Passage { id: self.id(bytes), locator, title: unit.title.to_owned(), text: text.to_owned(), fingerprint, tokens: cut.tokens };
         self.count += 1;
         let piece = Piece { passage, unit: unit.ordinal, language: unit.language };
         (self.sink)(piece).map_err(|cause| IngestError::Sink { path: self.path.to_owned(), cause })

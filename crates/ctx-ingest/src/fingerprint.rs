@@ -2,8 +2,8 @@
 
 use crate::confine::open_below;
 use crate::error::IngestError;
-use ctx_types::passage::Locator;
 use ctx_types::id::sha256_hex;
+use ctx_types::passage::Locator;
 use sha2::{Digest, Sha256};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;

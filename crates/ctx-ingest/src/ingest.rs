@@ -42,9 +42,7 @@ pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 pub type Sink<'a> = &'a mut dyn FnMut(Piece) -> Result<(), SinkError>;
 
 /// Cuts one file and keeps all of it in memory. `root` is [`crate::Walk::root`].
-pub fn ingest_file(
-    root: &Path, entry: &Entry, options: &IngestOptions, counter: &dyn TokenCounter,
-) -> Result<Document, IngestError> {
+pub fn ingest_file(root: &Path, entry: &Entry, options: &IngestOptions, counter: &dyn TokenCounter) -> Result<Document, IngestError> {
     let mut passages = Vec::new();
     let head = ingest_file_streaming(root, entry, options, counter, &mut |piece| {
         passages.push(piece);
@@ -58,7 +56,11 @@ pub fn ingest_file(
 /// The head is known at the end, the title and language of each piece at once. After an error the pieces delivered so
 /// far are to be discarded.
 pub fn ingest_file_streaming(
-    root: &Path, entry: &Entry, options: &IngestOptions, counter: &dyn TokenCounter, sink: Sink<'_>,
+    root: &Path,
+    entry: &Entry,
+    options: &IngestOptions,
+    counter: &dyn TokenCounter,
+    sink: Sink<'_>,
 ) -> Result<DocumentHead, IngestError> {
     let bounds = options.chunk.check()?;
     let path = entry.path.as_str();
@@ -75,8 +77,17 @@ pub fn ingest_file_streaming(
         warnings.add(Warning::Transcoded { encoding: encoding.name().to_owned() });
     }
     let mut file = FileCutter {
-        path, kind, bounds, counter, emitter: Emitter::new(&options.source, path, sink), warnings, header: None,
-        title: String::new(), languages: BTreeMap::new(), units: 0, line: 1,
+        path,
+        kind,
+        bounds,
+        counter,
+        emitter: Emitter::new(&options.source, path, sink),
+        warnings,
+        header: None,
+        title: String::new(),
+        languages: BTreeMap::new(),
+        units: 0,
+        line: 1,
     };
     while let Some(segment) = segments.next()? {
         let mut decoded = decode_block(segment.bytes, encoding, segment.base);
@@ -179,9 +190,7 @@ impl FileCutter<'_, '_> {
     }
 
     /// Cuts a block that is (part of) one document.
-    fn whole(
-        &mut self, place: &mut Place<'_>, text: &str, map: Option<&OffsetMap>, layout: &Layout,
-    ) -> Result<(), IngestError> {
+    fn whole(&mut self, place: &mut Place<'_>, text: &str, map: Option<&OffsetMap>, layout: &Layout) -> Result<(), IngestError> {
         if self.title.is_empty() {
             self.title = layout.title.clone().unwrap_or_else(|| file_name(self.path).to_owned());
         }

@@ -20,21 +20,21 @@
 //! Reading order: [`mod@walk`] → [`kind`] → [`mod@decode`] → [`offsets`] → [`chunk`] → [`document`] → [`ingest`];
 //! [`fingerprint`] re-checks a passage before it is cited.
 
-pub mod error;
-pub mod confine;
-pub mod secrets;
-pub mod walk;
-pub mod kind;
-pub mod offsets;
-pub mod decode;
-pub mod language;
-pub mod tokens;
 pub mod chunk;
-pub mod fingerprint;
+pub mod confine;
+pub mod decode;
 pub mod document;
-mod segments;
 mod emit;
+pub mod error;
+pub mod fingerprint;
 pub mod ingest;
+pub mod kind;
+pub mod language;
+pub mod offsets;
+pub mod secrets;
+mod segments;
+pub mod tokens;
+pub mod walk;
 
 pub use chunk::ChunkOptions;
 pub use decode::{Decoded, decode};

@@ -4,10 +4,31 @@
 
 /// Names that are secrets as a whole, lower case.
 const SECRET_NAMES: &[&str] = &[
-    ".git-credentials", ".htpasswd", ".my.cnf", ".netrc", ".npmrc", ".pgpass", ".pypirc", ".vault-token", "_netrc",
-    "credentials", "credentials.json", "credentials.toml", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519",
-    "id_ed25519_sk", "id_rsa", "kubeconfig", "secrets.json", "secrets.toml", "secrets.yaml", "secrets.yml",
-    "service-account.json", "service_account.json",
+    ".git-credentials",
+    ".htpasswd",
+    ".my.cnf",
+    ".netrc",
+    ".npmrc",
+    ".pgpass",
+    ".pypirc",
+    ".vault-token",
+    "_netrc",
+    "credentials",
+    "credentials.json",
+    "credentials.toml",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ecdsa_sk",
+    "id_ed25519",
+    "id_ed25519_sk",
+    "id_rsa",
+    "kubeconfig",
+    "secrets.json",
+    "secrets.toml",
+    "secrets.yaml",
+    "secrets.yml",
+    "service-account.json",
+    "service_account.json",
 ];
 
 /// Extensions of key material, lower case.
@@ -32,8 +53,7 @@ pub fn is_secret_name(path: &str) -> bool {
 pub fn is_secret_content(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let line = &head[..head.iter().position(|b| *b == b'\n').unwrap_or(head.len()).min(128)];
-    line.starts_with(b"PuTTY-User-Key-File-")
-        || (line.starts_with(b"-----BEGIN ") && line.windows(11).any(|w| w == b"PRIVATE KEY"))
+    line.starts_with(b"PuTTY-User-Key-File-") || (line.starts_with(b"-----BEGIN ") && line.windows(11).any(|w| w == b"PRIVATE KEY"))
 }
 
 #[cfg(test)]

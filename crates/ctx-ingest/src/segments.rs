@@ -56,7 +56,14 @@ impl<'a> Segments<'a> {
     pub(crate) fn open(file: File, path: &'a str) -> Result<Self, IngestError> {
         let charset = Charset { encoding: encoding_rs::UTF_8, bom: 0 };
         let mut segments = Self {
-            file, path, cut_at: CutAt::Line, charset, buffer: Vec::new(), consumed: 0, base: 0, at_end: false,
+            file,
+            path,
+            cut_at: CutAt::Line,
+            charset,
+            buffer: Vec::new(),
+            consumed: 0,
+            base: 0,
+            at_end: false,
             hasher: Sha256::new(),
         };
         segments.fill(DETECT_BYTES)?;

@@ -94,7 +94,11 @@ fn risk(action: Ppm, order: Order, matches: &[Match]) -> Ppm {
 /// depends on now is preferred.
 fn time_scope(goal: &str, times: &[TimeMention]) -> Option<TimeScope> {
     let first = times.iter().find(|time| time.relative).or_else(|| times.first())?;
-    let last = times.iter().filter(|time| time.range.start >= first.range.end).take_while(|time| time.range.start - first.range.end <= TIME_GAP_BYTES_MAX).last();
+    let last = times
+        .iter()
+        .filter(|time| time.range.start >= first.range.end)
+        .take_while(|time| time.range.start - first.range.end <= TIME_GAP_BYTES_MAX)
+        .last();
     let range = first.range.start..last.map_or(first.range.end, |last| last.range.end);
     let relative = first.relative || last.is_some_and(|last| last.relative);
     Some(TimeScope { text: goal[range].to_owned(), relative })

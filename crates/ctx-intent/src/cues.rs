@@ -137,7 +137,6 @@ pub(crate) fn has(matches: &[Match], cue: Cue) -> bool {
     matches.iter().any(|found| found.cue == cue)
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,9 +13,9 @@ const QUOTE_BYTES_MAX: usize = 400;
 
 /// Extensions that make a dotted name a file.
 const EXTENSIONS: &[&str] = &[
-    "rs", "py", "js", "ts", "tsx", "jsx", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "rb", "php", "swift", "scala", "sh", "sql", "md",
-    "rst", "txt", "html", "css", "csv", "tsv", "json", "jsonl", "yaml", "yml", "toml", "xml", "log", "ini", "cfg", "conf", "lock", "parquet", "pdf",
-    "docx", "xlsx", "ipynb", "proto", "gz", "zip",
+    "rs", "py", "js", "ts", "tsx", "jsx", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "rb", "php", "swift", "scala", "sh",
+    "sql", "md", "rst", "txt", "html", "css", "csv", "tsv", "json", "jsonl", "yaml", "yml", "toml", "xml", "log", "ini", "cfg", "conf",
+    "lock", "parquet", "pdf", "docx", "xlsx", "ipynb", "proto", "gz", "zip",
 ];
 
 /// Every identifier-like name of the parts that are read.
@@ -84,7 +84,9 @@ fn quantities(text: &str, words: &[Word], taken: &[Range<usize>], found: &mut Ve
 fn quantity(text: &str, words: &[Word], at: usize) -> Range<usize> {
     let mut end = words[at].range.end;
     let mut next = at + 1;
-    while let Some(word) = words.get(next).filter(|word| matches!(&text[end..word.range.start], "," | ".") && word.lower.as_bytes()[0].is_ascii_digit()) {
+    while let Some(word) =
+        words.get(next).filter(|word| matches!(&text[end..word.range.start], "," | ".") && word.lower.as_bytes()[0].is_ascii_digit())
+    {
         end = word.range.end;
         next += 1;
     }
@@ -98,17 +100,19 @@ fn quantity(text: &str, words: &[Word], at: usize) -> Range<usize> {
 }
 
 const UNITS: &[&str] = &[
-    "ms", "s", "sec", "seconds", "minutes", "hours", "days", "weeks", "years", "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "bytes", "percent",
-    "usd", "eur", "dollars", "euros", "tokens", "rows", "lines", "requests", "users", "km", "m", "kg", "g", "cm", "mm", "hz", "ghz", "cores",
+    "ms", "s", "sec", "seconds", "minutes", "hours", "days", "weeks", "years", "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "bytes",
+    "percent", "usd", "eur", "dollars", "euros", "tokens", "rows", "lines", "requests", "users", "km", "m", "kg", "g", "cm", "mm", "hz",
+    "ghz", "cores",
 ];
 
 /// Text between quotation marks of several traditions.
 fn quotes(text: &str, found: &mut Vec<Entity>) {
-    const PAIRS: [(char, char); 8] =
-        [('"', '"'), ('`', '`'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」'), ('『', '』'), ('\'', '\'')];
+    const PAIRS: [(char, char); 8] = [('"', '"'), ('`', '`'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」'), ('『', '』'), ('\'', '\'')];
     for part in read_ranges(text) {
         let mut rest = part.start;
-        while let Some((open, offset)) = text[rest..part.end].char_indices().find_map(|(at, sign)| Some((PAIRS.iter().find(|pair| pair.0 == sign)?, at))) {
+        while let Some((open, offset)) =
+            text[rest..part.end].char_indices().find_map(|(at, sign)| Some((PAIRS.iter().find(|pair| pair.0 == sign)?, at)))
+        {
             let start = rest + offset + open.0.len_utf8();
             let bound = floor(text, part.end.min(start + QUOTE_BYTES_MAX));
             let apostrophe = open.0 == '\'' && text[..rest + offset].chars().next_back().is_some_and(char::is_alphanumeric);
@@ -147,10 +151,18 @@ mod tests {
     #[test]
     fn each_type_is_found_in_order() {
         use EntityKind::*;
-        let text = "Since yesterday v1.2.3 of src/lib.rs fails with E0502 after 1,200 ms; see https://x.example/a and \"no route\" in helpers.rs";
+        let text =
+            "Since yesterday v1.2.3 of src/lib.rs fails with E0502 after 1,200 ms; see https://x.example/a and \"no route\" in helpers.rs";
         let expected = [
-            (Time, "yesterday"), (Version, "v1.2.3"), (Path, "src/lib.rs"), (Path, "lib.rs"), (Identifier, "E0502"),
-            (Quantity, "1,200 ms"), (Url, "https://x.example/a"), (Quote, "no route"), (Path, "helpers.rs"),
+            (Time, "yesterday"),
+            (Version, "v1.2.3"),
+            (Path, "src/lib.rs"),
+            (Path, "lib.rs"),
+            (Identifier, "E0502"),
+            (Quantity, "1,200 ms"),
+            (Url, "https://x.example/a"),
+            (Quote, "no route"),
+            (Path, "helpers.rs"),
         ];
         assert_eq!(found(text), expected.map(|(kind, text)| (kind, text.to_owned())));
     }

@@ -103,7 +103,8 @@ fn shape(evidence: &Evidence<'_>) -> [bool; 24] {
     flags[[2, 5, 9, 15, 25, 50].iter().filter(|bound| count > **bound).count()] = true;
     let read: usize = read_ranges(evidence.text).iter().map(ExactSizeIterator::len).sum::<usize>().clamp(1, READ_BYTES_MAX);
     let share = |is: fn(&u8) -> bool| {
-        read_ranges(evidence.text).iter().flat_map(|range| &evidence.text.as_bytes()[range.clone()]).filter(|byte| is(byte)).count() * 100 / read
+        read_ranges(evidence.text).iter().flat_map(|range| &evidence.text.as_bytes()[range.clone()]).filter(|byte| is(byte)).count() * 100
+            / read
     };
     let punctuation = share(u8::is_ascii_punctuation);
     let digits = share(u8::is_ascii_digit);

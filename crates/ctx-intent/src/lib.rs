@@ -21,18 +21,18 @@
 pub mod identifiers;
 pub mod sensitive;
 
-mod words;
-mod cues;
-mod language;
-mod times;
-mod entities;
-mod operands;
 mod action;
-mod features;
-mod distribution;
-pub mod model;
-mod bucket;
 mod analyze;
+mod bucket;
+mod cues;
+mod distribution;
+mod entities;
+mod features;
+mod language;
+pub mod model;
+mod operands;
+mod times;
+mod words;
 
 pub use analyze::{analyze, feature_vector};
 pub use distribution::from_weights;

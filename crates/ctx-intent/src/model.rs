@@ -19,7 +19,9 @@ pub enum ModelError {
     #[error("reading intent coefficients: they do not begin with {:?}; train them with scripts/train.py", MAGIC.escape_ascii().to_string())]
     Magic,
     /// Too short or too long for this build's features.
-    #[error("reading intent coefficients: {found} bytes where this build's features need {expected}; train them anew with scripts/train.py")]
+    #[error(
+        "reading intent coefficients: {found} bytes where this build's features need {expected}; train them anew with scripts/train.py"
+    )]
     Length {
         /// Bytes expected.
         expected: usize,
@@ -37,8 +39,7 @@ pub enum ModelError {
 }
 
 /// Coefficients of the three facets.
-#[derive(Debug)]
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct IntentModel {
     weights: Vec<i8>,
     scales: Vec<f64>,
@@ -83,7 +84,10 @@ impl IntentModel {
             return Err(ModelError::Length { expected, found: bytes.len() });
         }
         let floats = |from: usize| -> Vec<f64> {
-            bytes[from..from + 4 * CLASSES].chunks_exact(4).map(|four| f64::from(f32::from_le_bytes([four[0], four[1], four[2], four[3]]))).collect()
+            bytes[from..from + 4 * CLASSES]
+                .chunks_exact(4)
+                .map(|four| f64::from(f32::from_le_bytes([four[0], four[1], four[2], four[3]])))
+                .collect()
         };
         let scales = floats(MAGIC.len());
         let biases = floats(MAGIC.len() + 4 * CLASSES);

@@ -11,19 +11,92 @@ const OPERAND_WORDS_MAX: usize = 8;
 const OPERANDS_MAX: usize = 6;
 
 const BETWEEN: &[&str] = &["between", "zwischen", "entre", "между"];
-const AND: &[&str] = &["and", "und", "et", "y", "e", "и", "or", "oder", "ou", "или", "with", "mit", "avec", "con", "с", "to", "against", "vs", "versus"];
+const AND: &[&str] =
+    &["and", "und", "et", "y", "e", "и", "or", "oder", "ou", "или", "with", "mit", "avec", "con", "с", "to", "against", "vs", "versus"];
 const VERSUS: &[&str] = &["vs", "versus", "gegenüber"];
 const THAN: &[&str] = &["than", "als"];
 const STOPS: &[&str] = &[
-    "for", "when", "regarding", "concerning", "if", "while", "because", "für", "pour", "para", "для", "wenn", "in", "on", "at", "during", "over", "by",
-    "using", "terms", "since", "before", "after", "under", "como",
+    "for",
+    "when",
+    "regarding",
+    "concerning",
+    "if",
+    "while",
+    "because",
+    "für",
+    "pour",
+    "para",
+    "для",
+    "wenn",
+    "in",
+    "on",
+    "at",
+    "during",
+    "over",
+    "by",
+    "using",
+    "terms",
+    "since",
+    "before",
+    "after",
+    "under",
+    "como",
 ];
 const STARTS: &[&str] = &[
-    "compare", "comparing", "compared", "vergleiche", "vergleichen", "comparer", "compare", "comparez", "comparar", "compara", "сравни", "сравните", "сравнить",
+    "compare",
+    "comparing",
+    "compared",
+    "vergleiche",
+    "vergleichen",
+    "comparer",
+    "compare",
+    "comparez",
+    "comparar",
+    "compara",
+    "сравни",
+    "сравните",
+    "сравнить",
 ];
 const EDGES: &[&str] = &[
-    "the", "a", "an", "der", "die", "das", "den", "dem", "le", "la", "les", "el", "los", "las", "is", "are", "was", "were", "do", "does", "did", "ist", "est",
-    "es", "of", "what", "which", "how", "why", "should", "i", "use", "me", "please", "both", "l", "than", "different", "from",
+    "the",
+    "a",
+    "an",
+    "der",
+    "die",
+    "das",
+    "den",
+    "dem",
+    "le",
+    "la",
+    "les",
+    "el",
+    "los",
+    "las",
+    "is",
+    "are",
+    "was",
+    "were",
+    "do",
+    "does",
+    "did",
+    "ist",
+    "est",
+    "es",
+    "of",
+    "what",
+    "which",
+    "how",
+    "why",
+    "should",
+    "i",
+    "use",
+    "me",
+    "please",
+    "both",
+    "l",
+    "than",
+    "different",
+    "from",
 ];
 
 /// The operands, or nothing.
@@ -89,7 +162,8 @@ fn starting(text: &str, words: &[Word]) -> Vec<String> {
 
 fn versus(text: &str, words: &[Word]) -> Vec<String> {
     let Some(at) = position(words, VERSUS) else { return Vec::new() };
-    let start = (0..at).rev().take(OPERAND_WORDS_MAX).find(|start| words[*start].opens_clause || EDGES.contains(&words[*start].lower.as_str()));
+    let start =
+        (0..at).rev().take(OPERAND_WORDS_MAX).find(|start| words[*start].opens_clause || EDGES.contains(&words[*start].lower.as_str()));
     split(text, words, start.unwrap_or(0), clause_end(text, words, at))
 }
 

@@ -69,13 +69,25 @@ fn evidence_and_sources() {
 
 #[test]
 fn risk_needs_an_order() {
-    for goal in ["Delete the old index", "wipe the production database", "Transfer 900 euros to Jane", "Supprime tous les utilisateurs", "古い索引を削除して"] {
+    for goal in [
+        "Delete the old index",
+        "wipe the production database",
+        "Transfer 900 euros to Jane",
+        "Supprime tous les utilisateurs",
+        "古い索引を削除して",
+    ] {
         let intent = read(goal);
         assert!(intent.risk >= Ppm(500_000) && intent.bucket == Bucket::HighRisk, "{goal}: {} {:?}", intent.risk.0, intent.bucket);
     }
     for goal in [
-        "How do I delete the old index?", "Why was the index deleted?", "Does compaction delete segments?", "What does `rm -rf` do?",
-        "Wie lösche ich den Index?", "如何删除索引", "Restart the service", "What is the delete key for?",
+        "How do I delete the old index?",
+        "Why was the index deleted?",
+        "Does compaction delete segments?",
+        "What does `rm -rf` do?",
+        "Wie lösche ich den Index?",
+        "如何删除索引",
+        "Restart the service",
+        "What is the delete key for?",
     ] {
         let intent = read(goal);
         assert!(intent.risk < Ppm(500_000) && intent.bucket != Bucket::HighRisk, "{goal}: {} {:?}", intent.risk.0, intent.bucket);

@@ -73,7 +73,8 @@ pub(crate) struct Coefficients {
 
 const TEXT: &str = include_str!("../coefficients/local.json");
 
-static PARSED: LazyLock<Coefficients> = LazyLock::new(|| serde_json::from_str(TEXT).expect("the shipped coefficients parse: a test checks it"));
+static PARSED: LazyLock<Coefficients> =
+    LazyLock::new(|| serde_json::from_str(TEXT).expect("the shipped coefficients parse: a test checks it"));
 
 pub(crate) fn get() -> &'static Coefficients {
     &PARSED
@@ -92,7 +93,13 @@ pub(crate) fn sigmoid(z: f64) -> f64 {
 pub(crate) fn rate(value: u32, n: u32) -> Estimated<Ppm> {
     let p = f64::from(value) / 1e6;
     if n == 0 {
-        return Estimated::new(Ppm(value), Ppm::from_share(p * 0.3), Ppm::from_share((p * 2.0).min(0.95)), Certainty::Prior, "coefficients/local.json");
+        return Estimated::new(
+            Ppm(value),
+            Ppm::from_share(p * 0.3),
+            Ppm::from_share((p * 2.0).min(0.95)),
+            Certainty::Prior,
+            "coefficients/local.json",
+        );
     }
     let half = 1.645 * (p * (1.0 - p) / f64::from(n)).sqrt();
     Estimated::new(Ppm(value), Ppm::from_share(p - half), Ppm::from_share(p + half), Certainty::Measured { n }, "coefficients/local.json")

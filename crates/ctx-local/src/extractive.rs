@@ -2,8 +2,8 @@
 //! counts or compares.
 
 use crate::coefficients::{self, sigmoid};
-use crate::question::{holds, wanted, Wanted};
-use crate::sentences::{readable, sentences_of, Span};
+use crate::question::{Wanted, holds, wanted};
+use crate::sentences::{Span, readable, sentences_of};
 use crate::words::{Idf, Stems};
 use async_trait::async_trait;
 use ctx_contracts::{Answer, ContextPassage, PluginError, ReasonRequest, Reasoner};
@@ -54,10 +54,16 @@ pub(crate) fn answer(goal: &str, language: &str, context: &[ContextPassage], evi
         return withheld(format!("the passages found are unlikely to hold the answer (P = {evidence})"));
     }
     let mut scored = score(goal, language, context);
-    scored.sort_by(|a, b| b.probability.total_cmp(&a.probability).then(a.passage.label.cmp(&b.passage.label)).then(a.span.start.cmp(&b.span.start)));
+    scored.sort_by(|a, b| {
+        b.probability.total_cmp(&a.probability).then(a.passage.label.cmp(&b.passage.label)).then(a.span.start.cmp(&b.span.start))
+    });
     let best = scored.first().map_or(0.0, |s| s.probability);
     if Ppm::from_share(best).get() < shipped.sentence_min {
-        return withheld(format!("no sentence of the {} passages answers the question (best P = {})", context.len(), Ppm::from_share(best)));
+        return withheld(format!(
+            "no sentence of the {} passages answers the question (best P = {})",
+            context.len(),
+            Ppm::from_share(best)
+        ));
     }
     write(choose(scored, best))
 }
@@ -78,10 +84,17 @@ fn score<'a>(goal: &str, language: &str, context: &'a [ContextPassage]) -> Vec<S
         .collect();
     let texts: Vec<Vec<String>> = spans.iter().map(|(_, _, words)| words.clone()).collect();
     let idf = Idf::over(&texts);
-    let rarest = asked.iter().map(|w| (idf.of(w), w)).filter(|(_, w)| texts.iter().any(|t| t.contains(w))).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, w)| w.clone());
+    let rarest = asked
+        .iter()
+        .map(|w| (idf.of(w), w))
+        .filter(|(_, w)| texts.iter().any(|t| t.contains(w)))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, w)| w.clone());
     spans
         .into_iter()
-        .filter(|(passage, span, words)| !span.heading && words.len() >= WORDS_MIN && !echoes(goal, &passage.passage.text[span.start..span.end]))
+        .filter(|(passage, span, words)| {
+            !span.heading && words.len() >= WORDS_MIN && !echoes(goal, &passage.passage.text[span.start..span.end])
+        })
         .map(|(passage, span, words)| {
             let text = &passage.passage.text[span.start..span.end];
             let heading = stems.content(&format!("{} {}", passage.passage.title, passage.passage.locator.section));
@@ -109,7 +122,7 @@ fn echoes(goal: &str, sentence: &str) -> bool {
 
 /// How much of a sentence is made of the signs that code is made of, 0 for prose, 1 from [`SYMBOL_SHARE`] on.
 fn symbols(text: &str) -> f64 {
-    let signs = text.chars().filter(|c| matches!(c, '{' | '}' | '(' | ')' | ';' | '=' | '<' | '>' | '&' | '|' | '[' | ']' | '"' | '\\')).count();
+    let signs = text.chars().filter(|c| matches!(c, '{' | '}' | '(' | ')' | ';' | '=' | '<' | '>' | '&' | '[' | ']' | '"' | '\\')).count();
     (signs as f64 / text.chars().count().max(1) as f64 / SYMBOL_SHARE).min(1.0)
 }
 

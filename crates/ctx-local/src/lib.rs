@@ -7,18 +7,18 @@
 //! Coefficients are in `coefficients/local.json` with their provenance.
 
 mod coefficients;
-mod words;
-mod sentences;
-mod question;
 mod extractive;
-mod prompt;
-mod single_shot;
 pub mod markers;
+mod prompt;
+mod question;
+mod sentences;
+mod single_shot;
 mod verify;
+mod words;
 
 pub use coefficients::digest;
 pub use extractive::Extractive;
-pub use prompt::{prompt, ABSTAIN_SENTINEL};
-pub use sentences::{readable, sentences, sentences_of, Span};
+pub use prompt::{ABSTAIN_SENTINEL, prompt};
+pub use sentences::{Span, readable, sentences, sentences_of};
 pub use single_shot::SingleShot;
 pub use verify::{AnswersQuestion, Citations, Support};

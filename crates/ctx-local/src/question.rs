@@ -17,7 +17,19 @@ pub(crate) enum Wanted {
 pub(crate) fn wanted(goal: &str) -> Wanted {
     let lower = format!(" {} ", goal.to_lowercase().replace(['?', '!', ',', '.'], " "));
     let has = |words: &[&str]| words.iter().any(|w| lower.contains(&format!(" {w} ")));
-    if has(&["how many", "how much", "what number", "how large", "how long", "how old", "what percentage", "сколько", "wie viele", "combien", "cuántos"]) {
+    if has(&[
+        "how many",
+        "how much",
+        "what number",
+        "how large",
+        "how long",
+        "how old",
+        "what percentage",
+        "сколько",
+        "wie viele",
+        "combien",
+        "cuántos",
+    ]) {
         Wanted::Number
     } else if has(&["when", "what year", "which year", "what date", "what time", "когда", "wann", "quand", "cuándo"]) {
         Wanted::Time
@@ -41,12 +53,38 @@ pub(crate) fn holds(wanted: Wanted, sentence: &str) -> f64 {
     let lower = sentence.to_lowercase();
     let any = |words: &[&str]| words.iter().any(|w| lower.contains(w));
     let yes = match wanted {
-        Wanted::Number => sentence.bytes().any(|b| b.is_ascii_digit()) || any(&[" one ", " two ", " three ", " four ", " five ", " ten ", "dozen", "hundred", "thousand"]),
-        Wanted::Time => has_year(sentence) || sentence.contains(':') && sentence.bytes().any(|b| b.is_ascii_digit()) || any(&["january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december", "yesterday", "today", "every "]),
+        Wanted::Number => {
+            sentence.bytes().any(|b| b.is_ascii_digit())
+                || any(&[" one ", " two ", " three ", " four ", " five ", " ten ", "dozen", "hundred", "thousand"])
+        }
+        Wanted::Time => {
+            has_year(sentence)
+                || sentence.contains(':') && sentence.bytes().any(|b| b.is_ascii_digit())
+                || any(&[
+                    "january",
+                    "february",
+                    "march",
+                    "april",
+                    "june",
+                    "july",
+                    "august",
+                    "september",
+                    "october",
+                    "november",
+                    "december",
+                    "yesterday",
+                    "today",
+                    "every ",
+                ])
+        }
         Wanted::Person => capitalised_pair(sentence),
         Wanted::Place => any(&[" in ", " at ", " under ", " near ", "/", " below ", " into "]),
-        Wanted::Reason => any(&["because", "since ", "due to", "so that", "therefore", "reason", "caused", "causes", "otherwise", "would "]),
-        Wanted::Way => any(&[" by ", " with ", " uses ", " use ", "first", " then ", " when ", " if ", " must ", " is computed", " calls ", "run "]),
+        Wanted::Reason => {
+            any(&["because", "since ", "due to", "so that", "therefore", "reason", "caused", "causes", "otherwise", "would "])
+        }
+        Wanted::Way => {
+            any(&[" by ", " with ", " uses ", " use ", "first", " then ", " when ", " if ", " must ", " is computed", " calls ", "run "])
+        }
         Wanted::Definition => any(&[" is a", " is the", " are ", " means", " is an", ": ", " refers to", " holds "]),
         Wanted::Anything => return 0.5,
     };

@@ -15,7 +15,8 @@ pub struct Span {
 }
 
 /// A full stop after these does not end a sentence.
-const ABBREVIATIONS: &[&str] = &["al.", "approx.", "cf.", "dr.", "e.g.", "eq.", "etc.", "fig.", "i.e.", "mr.", "mrs.", "ms.", "no.", "nr.", "prof.", "st.", "vs."];
+const ABBREVIATIONS: &[&str] =
+    &["al.", "approx.", "cf.", "dr.", "e.g.", "eq.", "etc.", "fig.", "i.e.", "mr.", "mrs.", "ms.", "no.", "nr.", "prof.", "st.", "vs."];
 /// Longest sentence kept whole; a longer one is prose without stops, cut at a space.
 const SENTENCE_BYTES_MAX: usize = 1_200;
 
@@ -33,7 +34,10 @@ pub fn sentences(text: &str) -> Vec<Span> {
 }
 
 /// File name endings of source code: there only comments are prose.
-const CODE: &[&str] = &["rs", "py", "js", "jsx", "mjs", "ts", "tsx", "go", "java", "c", "h", "cc", "cpp", "hpp", "cs", "kt", "swift", "rb", "php", "scala", "sh"];
+const CODE: &[&str] = &[
+    "rs", "py", "js", "jsx", "mjs", "ts", "tsx", "go", "java", "c", "h", "cc", "cpp", "hpp", "cs", "kt", "swift", "rb", "php", "scala",
+    "sh",
+];
 
 /// Sentences of a passage of the file at `path`: of source code the comments, of everything else the text.
 pub fn sentences_of(path: &str, text: &str) -> Vec<Span> {
@@ -47,7 +51,8 @@ fn comments(text: &str) -> Vec<Span> {
     let (mut at, mut open): (usize, Option<usize>) = (0, None);
     for raw in text.split_inclusive('\n') {
         let line = raw.trim();
-        let comment = ["//", "/*", "* ", "--"].iter().any(|m| line.starts_with(m)) || (line.starts_with('#') && !line.starts_with("#[") && !line.starts_with("#!["));
+        let comment = ["//", "/*", "* ", "--"].iter().any(|m| line.starts_with(m))
+            || (line.starts_with('#') && !line.starts_with("#[") && !line.starts_with("#!["));
         let empty = comment && line.trim_start_matches(['/', '*', '#', '!', '-', ' ']).is_empty();
         match (comment && !empty, open) {
             (true, None) => open = Some(at),
@@ -70,7 +75,7 @@ pub fn readable(quote: &str) -> String {
     let lines = quote.lines().map(|l| {
         let line = l.trim();
         let markers = ["///", "//!", "//", "/**", "/*", "* ", "- ", "> "];
-        markers.iter().find_map(|m| line.strip_prefix(m)).unwrap_or(line).trim().trim_end_matches("*/")
+        markers.iter().find_map(|m| line.strip_prefix(m)).unwrap_or(line).trim().trim_start_matches("** ").trim_end_matches("*/")
     });
     lines.filter(|l| !l.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -129,12 +134,15 @@ fn blocks(text: &str) -> Vec<(usize, usize, Block)> {
 fn starts_item(line: &str) -> bool {
     let bullet = ["- ", "* ", "+ ", "• ", "| "].iter().any(|b| line.starts_with(b));
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    bullet || (digits > 0 && digits < 4 && matches!(line.as_bytes().get(digits), Some(b'.' | b')')) && line.as_bytes().get(digits + 1) == Some(&b' '))
+    bullet
+        || (digits > 0
+            && digits < 4
+            && matches!(line.as_bytes().get(digits), Some(b'.' | b')'))
+            && line.as_bytes().get(digits + 1) == Some(&b' '))
 }
 
 fn prose(text: &str, start: usize, end: usize, out: &mut Vec<Span>) {
-    // Same length, so offsets stay: a line end inside a block is a blank.
-    let flat: String = text[start..end].chars().map(|c| if c == '\n' { ' ' } else { c }).collect();
+    let flat = flattened(&text[start..end]);
     let mut begin = 0;
     for (at, piece) in flat.split_sentence_bound_indices() {
         let stop = at + piece.len();
@@ -149,6 +157,19 @@ fn prose(text: &str, start: usize, end: usize, out: &mut Vec<Span>) {
     if begin < flat.len() {
         push(text, start + begin, end, false, out);
     }
+}
+
+/// One line of the same length in bytes, so that offsets stay: line ends and the comment markers after them are blanks.
+fn flattened(block: &str) -> String {
+    let mut out = String::with_capacity(block.len());
+    for line in block.split_inclusive('\n') {
+        let indent = line.len() - line.trim_start().len();
+        let marker = ["///", "//!", "//", "/**", "/*", "* "].iter().find(|m| line[indent..].starts_with(**m)).map_or(0, |m| m.len());
+        out.extend(std::iter::repeat_n(' ', indent + marker));
+        out.push_str(line[indent + marker..].strip_suffix('\n').unwrap_or(&line[indent + marker..]));
+        out.extend(line.ends_with('\n').then_some(' '));
+    }
+    out
 }
 
 fn push(text: &str, mut start: usize, end: usize, heading: bool, out: &mut Vec<Span>) {
@@ -195,9 +216,9 @@ mod tests {
 
     #[test]
     fn of_code_only_comments_are_prose() {
-        let text = "/// Decides the plan. It is\n/// pure.\nfn decide() { let a = \"x. Y\"; }\n// Done.\n";
+        let text = "/// Decides the plan. It is\n/// pure, e.g. the value of\n/// the sum.\nfn decide() { let a = \"x. Y\"; }\n// Done.\n";
         let found: Vec<String> = sentences_of("a.rs", text).into_iter().map(|s| readable(&text[s.start..s.end])).collect();
-        assert_eq!(found, ["Decides the plan.", "It is pure.", "Done."]);
+        assert_eq!(found, ["Decides the plan.", "It is pure, e.g. the value of the sum.", "Done."]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One model call: prompt, answer, markers to citations.
 
 use crate::markers::markers;
-use crate::prompt::{prompt, ABSTAIN_SENTINEL};
+use crate::prompt::{ABSTAIN_SENTINEL, prompt};
 use async_trait::async_trait;
 use ctx_contracts::{Answer, ContextPassage, ErrorKind, ModelRequest, PluginError, ReasonRequest, Reasoner};
 use ctx_types::id::sha256_hex;

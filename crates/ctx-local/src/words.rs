@@ -5,14 +5,18 @@ use std::collections::BTreeMap;
 
 /// Words that carry no content, English; other languages keep theirs (their IDF is low anyway).
 const FUNCTION_WORDS: &[&str] = &[
-    "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do", "does", "each", "for", "from", "get",
-    "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "may", "me", "might", "must", "my", "of", "on", "or", "our", "s", "shall",
-    "should", "so", "some", "such", "t", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "us", "was",
-    "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with", "would", "you", "your",
+    "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do", "does", "each", "for",
+    "from", "get", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "may", "me", "might", "must", "my", "of", "on",
+    "or", "our", "s", "shall", "should", "so", "some", "such", "t", "than", "that", "the", "their", "them", "then", "there", "these",
+    "they", "this", "those", "to", "us", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will",
+    "with", "would", "you", "your",
 ];
 
 /// Words that turn a statement around.
-const NEGATIONS: &[&str] = &["not", "no", "never", "none", "nor", "cannot", "without", "neither", "nothing", "n't", "fail", "fails", "failed", "unable", "не", "нет", "nicht", "kein", "keine", "pas", "jamais", "sin", "nunca"];
+const NEGATIONS: &[&str] = &[
+    "not", "no", "never", "none", "nor", "cannot", "without", "neither", "nothing", "n't", "fail", "fails", "failed", "unable", "не",
+    "нет", "nicht", "kein", "keine", "pas", "jamais", "sin", "nunca",
+];
 
 /// Stems words of one language.
 pub(crate) struct Stems {

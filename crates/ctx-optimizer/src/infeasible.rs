@@ -88,7 +88,10 @@ pub fn diagnose(limits: &Constraints, plans: &[(usize, Usage, u8)]) -> Diagnosis
     let mut binding: Option<(f64, Limit, Usage)> = None;
     for limit in Limit::ALL {
         let Some(now) = in_force(limit, limits) else { continue };
-        let cheapest = real.iter().filter(|(_, _, set)| *set == bit(limit)).map(|(_, usage, _)| usage)
+        let cheapest = real
+            .iter()
+            .filter(|(_, _, set)| *set == bit(limit))
+            .map(|(_, usage, _)| usage)
             .min_by(|a, b| amount(limit, a).total_cmp(&amount(limit, b)));
         if let Some(usage) = cheapest {
             let size = step(limit, limits, usage);
@@ -111,11 +114,14 @@ pub fn diagnose(limits: &Constraints, plans: &[(usize, Usage, u8)]) -> Diagnosis
         return Diagnosis { binding: Limit::Quota, missed_by: "no complete plan exists".to_owned(), relaxations, joint: Vec::new() };
     };
     let broken: Vec<Limit> = Limit::ALL.into_iter().filter(|l| set & bit(*l) != 0).collect();
-    let joint = broken.iter().map(|l| Relaxation {
-        constraint: l.key().to_owned(),
-        now: in_force(*l, limits).unwrap_or_default(),
-        suffices: Some(needed(*l, usage)),
-    }).collect();
+    let joint = broken
+        .iter()
+        .map(|l| Relaxation {
+            constraint: l.key().to_owned(),
+            now: in_force(*l, limits).unwrap_or_default(),
+            suffices: Some(needed(*l, usage)),
+        })
+        .collect();
     let first = broken.first().copied().unwrap_or(Limit::Quota);
     Diagnosis { binding: first, missed_by: missed_by(first, limits, usage), relaxations, joint }
 }

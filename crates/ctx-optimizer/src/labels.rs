@@ -51,8 +51,13 @@ pub fn dominates(a: &Totals, b: &Totals, sense: Sense) -> bool {
 /// Drops dominated labels. Of equal ones the first survives, so canonical order breaks ties.
 fn prune(mut labels: Vec<Label>, sense: Sense) -> Vec<Label> {
     labels.sort_by(|a, b| {
-        (b.totals.evidence, a.totals.loss, a.totals.tokens, a.totals.quota, a.totals.latency_p50)
-            .cmp(&(a.totals.evidence, b.totals.loss, b.totals.tokens, b.totals.quota, b.totals.latency_p50))
+        (b.totals.evidence, a.totals.loss, a.totals.tokens, a.totals.quota, a.totals.latency_p50).cmp(&(
+            a.totals.evidence,
+            b.totals.loss,
+            b.totals.tokens,
+            b.totals.quota,
+            b.totals.latency_p50,
+        ))
     });
     let mut kept: Vec<Label> = Vec::with_capacity(labels.len().min(256));
     for label in labels {

@@ -9,14 +9,14 @@
 //! the summed vector does. A label that is no better in any coordinate than another is dropped, which is exact because
 //! every frame's value is monotone in each coordinate (the direction of evidence is checked, not assumed).
 
+pub mod constraints;
+pub mod infeasible;
+pub mod labels;
+pub mod milp;
+pub mod packing;
 pub mod problem;
 pub mod score;
-pub mod constraints;
-pub mod labels;
 pub mod search;
-pub mod infeasible;
-pub mod packing;
-pub mod milp;
 
 pub use problem::{Frame, Item, Problem, Totals};
-pub use search::{brute_force, solve, Candidate, Solution};
+pub use search::{Candidate, Solution, brute_force, solve};

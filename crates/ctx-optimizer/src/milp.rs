@@ -1,7 +1,7 @@
 //! The linear subset as a mixed-integer program: one item per group, additive value, additive capacities. A cross-check
 //! of the search, never its replacement: it is orders of magnitude slower.
 
-use good_lp::{constraint, variable, Expression, ProblemVariables, Solution, SolverModel};
+use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, variable};
 
 /// An item with additive value and weights.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,8 @@ pub enum MilpError {
 /// Best choice of one item per group within every capacity, as item indices.
 pub fn solve_linear(groups: &[Vec<LinearItem>], capacities: &[i64]) -> Result<Vec<usize>, MilpError> {
     let mut variables = ProblemVariables::new();
-    let picks: Vec<Vec<good_lp::Variable>> = groups.iter().map(|g| g.iter().map(|_| variables.add(variable().binary())).collect()).collect();
+    let picks: Vec<Vec<good_lp::Variable>> =
+        groups.iter().map(|g| g.iter().map(|_| variables.add(variable().binary())).collect()).collect();
     let mut value = Expression::from(0.0);
     for (group, vars) in groups.iter().zip(&picks) {
         for (item, var) in group.iter().zip(vars) {
@@ -51,8 +52,11 @@ pub fn solve_linear(groups: &[Vec<LinearItem>], capacities: &[i64]) -> Result<Ve
         good_lp::ResolutionError::Infeasible => MilpError::Infeasible,
         other => MilpError::Solver(other.to_string()),
     })?;
-    Ok(picks.iter().map(|vars| {
-        let values = vars.iter().map(|v| solution.value(*v));
-        values.enumerate().fold((0, f64::MIN), |best, (i, v)| if v > best.1 { (i, v) } else { best }).0
-    }).collect())
+    Ok(picks
+        .iter()
+        .map(|vars| {
+            let values = vars.iter().map(|v| solution.value(*v));
+            values.enumerate().fold((0, f64::MIN), |best, (i, v)| if v > best.1 { (i, v) } else { best }).0
+        })
+        .collect())
 }

@@ -87,10 +87,20 @@ impl<'a> Search<'a> {
         }
         let size = |f: fn(&PackItem) -> u32| items.iter().map(f).max().map_or(0, |m| m as usize + 1);
         Search {
-            items, order, value_before, tokens_before, largest_from, budget, per_document, max_items,
+            items,
+            order,
+            value_before,
+            tokens_before,
+            largest_from,
+            budget,
+            per_document,
+            max_items,
             documents: vec![0; size(|i| i.document)],
             clusters: vec![false; size(|i| i.cluster)],
-            taken: Vec::new(), best: Vec::new(), best_value: -1, nodes: 0,
+            taken: Vec::new(),
+            best: Vec::new(),
+            best_value: -1,
+            nodes: 0,
         }
     }
 

@@ -10,7 +10,7 @@
 //! loss  = 1 − exp(−lost)               cost = c/(c + c₀)          lat = t/(t + t₀)
 //! ```
 
-use crate::problem::{Frame, Totals, DILUTION_FREE_TOKENS};
+use crate::problem::{DILUTION_FREE_TOKENS, Frame, Totals};
 use ctx_types::estimate::ScoreBreakdown;
 use ctx_types::{MicroNats, Micros, Objective, PicoUsd, Score, Weights};
 

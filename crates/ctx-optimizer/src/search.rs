@@ -1,8 +1,8 @@
 //! The search: labels once, frames in order of their bounds, the best complete plan through every alternative.
 
 use crate::constraints::Usage;
-use crate::infeasible::{diagnose, Diagnosis};
-use crate::labels::{dominates, Labels, Sense};
+use crate::infeasible::{Diagnosis, diagnose};
+use crate::labels::{Labels, Sense, dominates};
 use crate::problem::{Frame, Item, Problem, Totals};
 use crate::score::{self, Value};
 use ctx_types::plan::{BEST_PLANS_MAX, FRONTIER_MAX};
@@ -58,9 +58,8 @@ pub struct Solution {
 
 /// Tie rule: higher value, then fewer calls, fewer tokens, lowest canonical ordinals.
 fn better(problem: &Problem, a: (&Value, usize, &Totals), b: (&Value, usize, &Totals)) -> bool {
-    let key = |(value, frame, totals): (&Value, usize, &Totals)| {
-        (*value, std::cmp::Reverse((problem.frames[frame].calls, totals.tokens, frame)))
-    };
+    let key =
+        |(value, frame, totals): (&Value, usize, &Totals)| (*value, std::cmp::Reverse((problem.frames[frame].calls, totals.tokens, frame)));
     key(a) > key(b)
 }
 
@@ -72,10 +71,7 @@ struct Evaluated {
 fn evaluate(problem: &Problem, frame: &Frame, totals: &Totals) -> Evaluated {
     let terms = score::terms(frame, totals);
     let usage = Usage::of(frame, totals, terms.accuracy);
-    Evaluated {
-        value: score::value(frame, totals, &problem.weights, problem.objective),
-        violations: usage.violations(&problem.limits),
-    }
+    Evaluated { value: score::value(frame, totals, &problem.weights, problem.objective), violations: usage.violations(&problem.limits) }
 }
 
 /// Items of a group that no other dominates, with who dominates the rest.
@@ -83,9 +79,8 @@ fn reduce(group: &[Item], sense: Sense) -> (Vec<usize>, Vec<(usize, usize)>) {
     let totals: Vec<Totals> = group.iter().map(|i| Totals::default().with(i)).collect();
     let (mut kept, mut dropped) = (Vec::new(), Vec::new());
     for i in 0..group.len() {
-        let by = (0..group.len()).find(|&j| {
-            j != i && dominates(&totals[j], &totals[i], sense) && (j < i || !dominates(&totals[i], &totals[j], sense))
-        });
+        let by = (0..group.len())
+            .find(|&j| j != i && dominates(&totals[j], &totals[i], sense) && (j < i || !dominates(&totals[i], &totals[j], sense)));
         match by {
             Some(j) => dropped.push((i, j)),
             None => kept.push(i),
@@ -100,16 +95,20 @@ fn sense_of(problem: &Problem) -> Sense {
 
 /// The coordinates nothing can beat: most evidence, least of everything else.
 fn ideal(labels: &[crate::labels::Label]) -> Totals {
-    labels.iter().map(|l| l.totals).reduce(|a, b| Totals {
-        evidence: a.evidence.max(b.evidence),
-        loss: a.loss.min(b.loss),
-        cost: a.cost.min(b.cost),
-        tokens: a.tokens.min(b.tokens),
-        quota: a.quota.min(b.quota),
-        latency_p50: a.latency_p50.min(b.latency_p50),
-        latency_p90: a.latency_p90.min(b.latency_p90),
-        reads: a.reads.min(b.reads),
-    }).unwrap_or_default()
+    labels
+        .iter()
+        .map(|l| l.totals)
+        .reduce(|a, b| Totals {
+            evidence: a.evidence.max(b.evidence),
+            loss: a.loss.min(b.loss),
+            cost: a.cost.min(b.cost),
+            tokens: a.tokens.min(b.tokens),
+            quota: a.quota.min(b.quota),
+            latency_p50: a.latency_p50.min(b.latency_p50),
+            latency_p90: a.latency_p90.min(b.latency_p90),
+            reads: a.reads.min(b.reads),
+        })
+        .unwrap_or_default()
 }
 
 /// The best feasible plan, proven, with everything EXPLAIN needs.
@@ -153,12 +152,19 @@ pub fn solve(problem: &Problem) -> Solution {
     through_items(problem, &items, sense, &mut through, &mut nodes);
 
     let position = |a: &Candidate, b: &Candidate| {
-        if better(problem, (&a.value, a.frame, &a.totals), (&b.value, b.frame, &b.totals)) { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater }
+        if better(problem, (&a.value, a.frame, &a.totals), (&b.value, b.frame, &b.totals)) {
+            std::cmp::Ordering::Less
+        } else {
+            std::cmp::Ordering::Greater
+        }
     };
     let frontier = pareto(problem, &candidates);
     let shape = |c: &Candidate| -> (u32, Vec<u32>) {
         let frame = &problem.frames[c.frame];
-        (if c.totals.reads < 2 { frame.shape_of_one } else { frame.shape }, labels.selection(c.selection[0]).iter().zip(&items).map(|(i, g)| g[*i].shape).collect())
+        (
+            if c.totals.reads < 2 { frame.shape_of_one } else { frame.shape },
+            labels.selection(c.selection[0]).iter().zip(&items).map(|(i, g)| g[*i].shape).collect(),
+        )
     };
     let first = candidates.iter().min_by(|a, b| position(a, b)).cloned();
     let runner_up = first.and_then(|w| best_of_other_shape(&candidates, &shape(&w), shape, position));
@@ -183,8 +189,15 @@ pub fn solve(problem: &Problem) -> Solution {
         (Some(w), false) => w.value,
         _ => {
             let top = ideal(labels.complete());
-            let lifted = Totals { evidence: ctx_types::MicroNats(items.iter().map(|g| g.iter().map(|i| i.evidence.get()).max().unwrap_or(0)).sum()), ..top };
-            problem.frames.iter().map(|f| score::value(f, &lifted, &problem.weights, problem.objective)).max()
+            let lifted = Totals {
+                evidence: ctx_types::MicroNats(items.iter().map(|g| g.iter().map(|i| i.evidence.get()).max().unwrap_or(0)).sum()),
+                ..top
+            };
+            problem
+                .frames
+                .iter()
+                .map(|f| score::value(f, &lifted, &problem.weights, problem.objective))
+                .max()
                 .unwrap_or(Value { primary: i64::MIN, score: Score(i64::MIN) })
         }
     };
@@ -260,8 +273,12 @@ fn through_items(problem: &Problem, items: &[Vec<Item>], sense: Sense, through: 
         let top = ideal(rest.complete());
         for item in &items[g] {
             let optimistic = top.with(item);
-            let mut order: Vec<(Value, usize)> = problem.frames.iter().enumerate()
-                .map(|(f, frame)| (score::value(frame, &optimistic, &problem.weights, problem.objective), f)).collect();
+            let mut order: Vec<(Value, usize)> = problem
+                .frames
+                .iter()
+                .enumerate()
+                .map(|(f, frame)| (score::value(frame, &optimistic, &problem.weights, problem.objective), f))
+                .collect();
             order.sort_by(|a, b| b.cmp(a));
             let (mut best, mut violations) = (None, None);
             for (bound, f) in order {
@@ -285,10 +302,14 @@ fn through_items(problem: &Problem, items: &[Vec<Item>], sense: Sense, through: 
 
 /// Candidates that no other beats in accuracy, cost and latency at once.
 fn pareto(problem: &Problem, candidates: &[Candidate]) -> Vec<Candidate> {
-    let mut points: Vec<(i64, i64, u64, usize)> = candidates.iter().enumerate().map(|(i, c)| {
-        let terms = score::terms(&problem.frames[c.frame], &c.totals);
-        (-(terms.accuracy * 1e6).round() as i64, terms.cost.get(), terms.latency.get(), i)
-    }).collect();
+    let mut points: Vec<(i64, i64, u64, usize)> = candidates
+        .iter()
+        .enumerate()
+        .map(|(i, c)| {
+            let terms = score::terms(&problem.frames[c.frame], &c.totals);
+            (-(terms.accuracy * 1e6).round() as i64, terms.cost.get(), terms.latency.get(), i)
+        })
+        .collect();
     points.sort_unstable();
     let mut kept: Vec<(i64, i64, u64, usize)> = Vec::new();
     for point in points {
@@ -472,8 +493,12 @@ mod tests {
     #[test]
     fn no_frame_at_all_is_infeasible_not_a_panic() {
         let problem = Problem {
-            groups: Vec::new(), frames: Vec::new(), weights: Weights::default(), objective: Objective::Weighted,
-            limits: Constraints::default(), labels_max: 10,
+            groups: Vec::new(),
+            frames: Vec::new(),
+            weights: Weights::default(),
+            objective: Objective::Weighted,
+            limits: Constraints::default(),
+            labels_max: 10,
         };
         let found = solve(&problem);
         assert!(found.winner.is_none() && found.diagnosis.is_some());
@@ -481,20 +506,37 @@ mod tests {
 
     #[test]
     fn agrees_with_the_integer_program_on_a_linear_problem() {
-        use crate::milp::{solve_linear, LinearItem};
+        use crate::milp::{LinearItem, solve_linear};
         let evidence = [[120_000i64, 400_000, 900_000], [50_000, 300_000, 310_000], [0, 250_000, 600_000]];
         let tokens = [[100u64, 400, 1_200], [50, 350, 900], [0, 200, 700]];
-        let groups: Vec<Vec<Item>> = (0..3).map(|g| (0..3).map(|i| Item {
-            quota: Tokens(tokens[g][i]), loss: MicroNats(0),
-            ..item((g * 3 + i) as u32, (evidence[g][i], 0, tokens[g][i], 0, true))
-        }).collect()).collect();
-        let linear: Vec<Vec<LinearItem>> = (0..3).map(|g| (0..3).map(|i| LinearItem { value: evidence[g][i], weights: vec![tokens[g][i] as i64] }).collect()).collect();
+        let groups: Vec<Vec<Item>> = (0..3)
+            .map(|g| {
+                (0..3)
+                    .map(|i| Item {
+                        quota: Tokens(tokens[g][i]),
+                        loss: MicroNats(0),
+                        ..item((g * 3 + i) as u32, (evidence[g][i], 0, tokens[g][i], 0, true))
+                    })
+                    .collect()
+            })
+            .collect();
+        let linear: Vec<Vec<LinearItem>> =
+            (0..3).map(|g| (0..3).map(|i| LinearItem { value: evidence[g][i], weights: vec![tokens[g][i] as i64] }).collect()).collect();
         let weights = Weights { cost: 0, lat: 0, loss: 0, hall: 0, vrf: 0, ..Weights::default() };
         for budget in [300u64, 900, 1_500, 2_000, 4_000] {
             let frames = vec![Frame { dilution: Ppm(0), answerable: MicroNats(9_000_000), ..frame(90, (900_000, 0, 0, 0, budget, 1)) }];
-            let problem = Problem { groups: groups.clone(), frames, weights, objective: Objective::Weighted, limits: Constraints::default(), labels_max: 1_000 };
+            let problem = Problem {
+                groups: groups.clone(),
+                frames,
+                weights,
+                objective: Objective::Weighted,
+                limits: Constraints::default(),
+                labels_max: 1_000,
+            };
             let found = solve(&problem).winner.map(|w| w.totals.evidence.get());
-            let program = solve_linear(&linear, &[budget as i64]).ok().map(|picks| picks.iter().enumerate().map(|(g, &i)| evidence[g][i]).sum::<i64>());
+            let program = solve_linear(&linear, &[budget as i64])
+                .ok()
+                .map(|picks| picks.iter().enumerate().map(|(g, &i)| evidence[g][i]).sum::<i64>());
             assert_eq!(found, program, "budget {budget}");
         }
     }

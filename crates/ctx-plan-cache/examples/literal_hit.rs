@@ -15,7 +15,8 @@ const GOALS: usize = 1_000;
 const ROUNDS: usize = 200_000;
 
 fn main() {
-    let goals: Vec<Goal> = (0..GOALS).map(|i| Goal::new(format!("How does the planner decide that plan {i} is infeasible, and why?"))).collect();
+    let goals: Vec<Goal> =
+        (0..GOALS).map(|i| Goal::new(format!("How does the planner decide that plan {i} is infeasible, and why?"))).collect();
     let snapshots = [Stamps::from(fixture::stamps()), Stamps::from([fixture::stamps(), vec![fixture::stamp("source wiki", "1")]].concat())];
     let mut cache = PlanCache::new(Settings { bytes_max: 256 << 20, ..Settings::default() });
     for goal in &goals {

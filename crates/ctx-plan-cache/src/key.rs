@@ -8,7 +8,7 @@ use ctx_types::goal::{Hint, UncertainLatency};
 use ctx_types::{Constraints, Goal, Objective, Principal, Sensitivity, SourceName, Weights};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
-use unicode_normalization::{is_nfc, UnicodeNormalization};
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 /// Version of the key's form. Part of every key: entries of another version are never hit.
 pub const KEY_SCHEMA_VERSION: u32 = 1;
@@ -86,11 +86,7 @@ pub(crate) fn hash_of(bytes: &[u8]) -> u128 {
 /// compatibility characters stay: `X` and `x` may be two identifiers.
 pub fn canonical_text(text: &str) -> Cow<'_, str> {
     let trimmed = text.trim();
-    if trimmed.is_ascii() || is_nfc(trimmed) {
-        Cow::Borrowed(trimmed)
-    } else {
-        Cow::Owned(trimmed.nfc().collect())
-    }
+    if trimmed.is_ascii() || is_nfc(trimmed) { Cow::Borrowed(trimmed) } else { Cow::Owned(trimmed.nfc().collect()) }
 }
 
 fn write_fields(out: &mut Vec<u8>, input: &KeyInput<'_>) {
@@ -139,8 +135,20 @@ fn write_sources(out: &mut Vec<u8>, sources: &[SourceName]) {
 /// Destructured without `..`: a new constraint does not compile until it is part of the key.
 fn write_constraints(out: &mut Vec<u8>, constraints: &Constraints) {
     let Constraints {
-        max_cost, max_latency, max_tokens, max_calls, max_tool_calls, max_context_tokens, max_output_tokens, min_accuracy,
-        final_k, require_citations, require_verification, require_approval, sensitivity, uncertain_latency,
+        max_cost,
+        max_latency,
+        max_tokens,
+        max_calls,
+        max_tool_calls,
+        max_context_tokens,
+        max_output_tokens,
+        min_accuracy,
+        final_k,
+        require_citations,
+        require_verification,
+        require_approval,
+        sensitivity,
+        uncertain_latency,
     } = constraints;
     write_number(out, max_cost.map(|cost| cost.0.cast_unsigned()));
     write_number(out, max_latency.map(|latency| latency.0));

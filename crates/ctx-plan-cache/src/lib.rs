@@ -23,21 +23,21 @@
 //!
 //! Reading order: [`key`] → [`stamps`] → [`entry`] → [`cause`] → [`cache`] → [`admission`] → [`counters`] → [`persist`] → [`listing`].
 
-pub mod key;
-pub mod stamps;
-pub mod entry;
-pub mod cause;
-pub mod cache;
 pub mod admission;
+pub mod cache;
+pub mod cause;
 pub mod counters;
-pub mod persist;
+pub mod entry;
+pub mod key;
 pub mod listing;
+pub mod persist;
+pub mod stamps;
 
 pub use cache::{Inserted, PlanCache, Settings};
 pub use cause::{Bypass, Lookup, MissCause};
 pub use counters::Counters;
 pub use entry::{CachedPlan, EntryKind};
-pub use key::{canonical_text, KeyInput, PlanKey, KEY_SCHEMA_VERSION};
+pub use key::{KEY_SCHEMA_VERSION, KeyInput, PlanKey, canonical_text};
 pub use listing::CacheRow;
 pub use persist::{LoadReport, PersistError};
-pub use stamps::{CurrentStamps, Mismatch, PerGoal, Stamps, ABSENT_VERSION, PER_GOAL_PREFIX};
+pub use stamps::{ABSENT_VERSION, CurrentStamps, Mismatch, PER_GOAL_PREFIX, PerGoal, Stamps};

@@ -10,9 +10,9 @@
 
 use crate::cache::{PlanCache, Settings};
 use crate::entry::CachedPlan;
-use crate::key::{hash_of, PlanKey, KEY_SCHEMA_VERSION};
-use ctx_types::plan::PLAN_SCHEMA_VERSION;
+use crate::key::{KEY_SCHEMA_VERSION, PlanKey, hash_of};
 use ctx_types::Sensitivity;
+use ctx_types::plan::PLAN_SCHEMA_VERSION;
 
 const MAGIC: &[u8] = b"ctxrt-plan-cache";
 /// Version of the layout above.

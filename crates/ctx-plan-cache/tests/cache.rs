@@ -124,7 +124,10 @@ fn a_goal_that_differs_in_outer_blanks_gets_the_decision_with_its_own_words() {
 fn what_is_asked_often_survives_a_flood_of_single_questions() {
     let snapshot = Stamps::from(stamps());
     let current = CurrentStamps::of(&snapshot);
-    let one = { let (cache, _) = filled("size"); cache.bytes() };
+    let one = {
+        let (cache, _) = filled("size");
+        cache.bytes()
+    };
     let mut cache = PlanCache::new(Settings { bytes_max: one * 12, ..Settings::default() });
     let ask = |cache: &mut PlanCache, text: &str| {
         let hit = cache.lookup(&key(&goal(text)), &current, NOW).hit().is_some();
@@ -134,9 +137,13 @@ fn what_is_asked_often_survives_a_flood_of_single_questions() {
         hit
     };
     for _ in 0..6 {
-        (0..8).for_each(|i| { ask(&mut cache, &format!("often {i}")); });
+        (0..8).for_each(|i| {
+            ask(&mut cache, &format!("often {i}"));
+        });
     }
-    (0..300).for_each(|i| { ask(&mut cache, &format!("once {i:03}")); });
+    (0..300).for_each(|i| {
+        ask(&mut cache, &format!("once {i:03}"));
+    });
     let kept = (0..8).filter(|i| ask(&mut cache, &format!("often {i}"))).count();
     assert_eq!(kept, 8, "{:?}", cache.counters());
     assert!(cache.counters().evicted > 0 || cache.counters().refused > 0);
@@ -149,7 +156,10 @@ fn persisted_entries_come_back_in_order_and_damage_is_reported() {
     for text in ["second", "third"] {
         cache.insert(key(&goal(text)), entry(&goal(text), NOW), &current);
     }
-    let secret = Goal { constraints: Constraints { sensitivity: Some(Sensitivity::Confidential), ..Constraints::default() }, ..goal("salary of Ann") };
+    let secret = Goal {
+        constraints: Constraints { sensitivity: Some(Sensitivity::Confidential), ..Constraints::default() },
+        ..goal("salary of Ann")
+    };
     cache.insert(key(&secret), entry(&secret, NOW), &current);
     let bytes = cache.to_bytes();
     assert!(!String::from_utf8_lossy(&bytes).contains("salary of Ann"), "confidential words must not reach the disk");
@@ -174,7 +184,8 @@ fn persisted_entries_come_back_in_order_and_damage_is_reported() {
 #[test]
 fn clearing_says_how_many_and_rows_withhold_confidential_words() {
     let (mut cache, snapshot) = filled("Explain X");
-    let secret = Goal { constraints: Constraints { sensitivity: Some(Sensitivity::Restricted), ..Constraints::default() }, ..goal("key 4711") };
+    let secret =
+        Goal { constraints: Constraints { sensitivity: Some(Sensitivity::Restricted), ..Constraints::default() }, ..goal("key 4711") };
     cache.insert(key(&secret), entry(&secret, NOW), &CurrentStamps::of(&snapshot));
     let rows = cache.rows(NOW + 2);
     assert_eq!((rows[0].goal.as_str(), rows[1].goal.as_str(), rows[1].age_seconds), ("(restricted)", "Explain X", 2));

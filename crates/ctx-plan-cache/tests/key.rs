@@ -4,7 +4,7 @@
 #[allow(dead_code)]
 mod fixture;
 
-use ctx_plan_cache::{canonical_text, KeyInput, PlanKey};
+use ctx_plan_cache::{KeyInput, PlanKey, canonical_text};
 use ctx_types::goal::{Hint, UncertainLatency};
 use ctx_types::{Constraints, Goal, Micros, ModelName, NanoUsd, Objective, Ppm, Principal, Sensitivity, SourceName, Tokens, Weights};
 use fixture::{key, key_over};
@@ -135,7 +135,13 @@ fn a_reused_key_equals_a_fresh_one() {
     let mut reused = key(&goal("a rather long goal that leaves its bytes in the buffer"));
     let short = goal("short");
     let sources = fixture::sources();
-    let input = KeyInput { goal: &short, limits: &short.constraints, sources: &sources, configuration: "0123456789abcdef", planner_version: "0.1.0" };
+    let input = KeyInput {
+        goal: &short,
+        limits: &short.constraints,
+        sources: &sources,
+        configuration: "0123456789abcdef",
+        planner_version: "0.1.0",
+    };
     reused.refill(&input);
     assert_eq!(reused, key(&short));
 }

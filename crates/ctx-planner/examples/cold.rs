@@ -8,7 +8,8 @@ use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let planner = Planner::builder().build();
-    let (limits, statistics, settings) = (Constraints::default(), Statistics::default(), Settings { verification_default: true, ..Settings::default() });
+    let (limits, statistics, settings) =
+        (Constraints::default(), Statistics::default(), Settings { verification_default: true, ..Settings::default() });
     for (name, catalog) in [
         ("extractive only", catalog(&[("docs", files(5_000))], &[])),
         ("two models", catalog(&[("docs", files(5_000))], &[("local", local_model()), ("premium", remote_model())])),
@@ -17,7 +18,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let said = || source_probe(&[("plan", 40), ("infeas", 3), ("decid", 25)], &[]);
         let probe = probe(&[("docs", said()), ("logs", said()), ("runbooks", said())]);
         let goal = Goal::new("How does the planner decide that a plan is infeasible?");
-        let inputs = Inputs { goal: &goal, limits: &limits, catalog: &catalog, probe: &probe, statistics: &statistics, denials: &[], settings: &settings };
+        let inputs = Inputs {
+            goal: &goal,
+            limits: &limits,
+            catalog: &catalog,
+            probe: &probe,
+            statistics: &statistics,
+            denials: &[],
+            settings: &settings,
+        };
         let mut nanos = Vec::new();
         let mut last = None;
         for _ in 0..2_000 {
@@ -27,7 +36,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         nanos.sort_unstable();
         let plan = last.ok_or("nothing was planned")?.plan;
-        let line = format!("{name}: candidates {} p50 {} ns p99 {} ns; {} score {}\n  runner-up {:?}\n", plan.candidates, nanos[1_000], nanos[1_980], plan.best[0].shape, plan.score.total, plan.margin);
+        let line = format!(
+            "{name}: candidates {} p50 {} ns p99 {} ns; {} score {}\n  runner-up {:?}\n",
+            plan.candidates, nanos[1_000], nanos[1_980], plan.best[0].shape, plan.score.total, plan.margin
+        );
         std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes())?;
     }
     Ok(())

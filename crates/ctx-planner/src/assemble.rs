@@ -1,12 +1,13 @@
 //! From plan space and estimates to the optimizer's problem.
 
 use ctx_candidates::{FrameChoice, PlanSpace, View};
-use ctx_cost::{model, quality, CostInputs};
+use ctx_cost::{CostInputs, model, quality};
 use ctx_graph::latency;
 use ctx_optimizer::{Frame, Item, Problem};
 use ctx_types::catalog::SourceState;
 use ctx_types::{
-    AccessPath, Alternative, AlternativeEstimate, Certainty, FuseMethod, Layout, MicroNats, Micros, ModelEntry, Operator, PicoUsd, Ppm, SourceEntry, Stage, Strategy, Tokens,
+    AccessPath, Alternative, AlternativeEstimate, Certainty, FuseMethod, Layout, MicroNats, Micros, ModelEntry, Operator, PicoUsd, Ppm,
+    SourceEntry, Stage, Strategy, Tokens,
 };
 use std::collections::BTreeMap;
 
@@ -30,19 +31,21 @@ pub(crate) struct Assembled {
 
 pub(crate) fn assemble(view: &View<'_>, cost: &CostInputs<'_>, space: &PlanSpace, labels_max: usize) -> Assembled {
     let widest = space.alternatives.iter().filter_map(|a| budget(&a.operator)).max().unwrap_or(Tokens(0));
-    let estimates: Vec<AlternativeEstimate> = space
-        .alternatives
-        .iter()
-        .map(|a| model::estimate(cost, a, budget(&a.operator).unwrap_or(widest)))
-        .collect();
+    let estimates: Vec<AlternativeEstimate> =
+        space.alternatives.iter().map(|a| model::estimate(cost, a, budget(&a.operator).unwrap_or(widest))).collect();
     let branches = space.groups.iter().filter(|(_, g)| g.len() > 1).count().max(1);
     let shapes = shapes(space);
-    let groups = space.groups.iter().map(|(_, members)| members.iter().map(|&m| item(cost, space, &estimates, m, branches, &shapes)).collect()).collect();
+    let groups = space
+        .groups
+        .iter()
+        .map(|(_, members)| members.iter().map(|&m| item(cost, space, &estimates, m, branches, &shapes)).collect())
+        .collect();
     let answerable = answerable(cost, space);
     let builder = FrameBuilder { view, cost, space, estimates: &estimates, answerable, shapes: &shapes };
     let frames: Vec<Frame> = space.frames.iter().map(|f| builder.frame(f)).collect();
     let price_unknown = space.frames.iter().map(|f| builder.price_unknown(f)).collect();
-    let problem = Problem { groups, frames, weights: view.goal.weights, objective: view.goal.objective, limits: view.limits.clone(), labels_max };
+    let problem =
+        Problem { groups, frames, weights: view.goal.weights, objective: view.goal.objective, limits: view.limits.clone(), labels_max };
     Assembled { problem, estimates, price_unknown }
 }
 
@@ -53,18 +56,37 @@ fn budget(operator: &Operator) -> Option<Tokens> {
 /// A number per operator without its numbers.
 fn shapes(space: &PlanSpace) -> Vec<u32> {
     let mut known: BTreeMap<String, u32> = BTreeMap::new();
-    space.alternatives.iter().map(|a| {
-        let next = known.len() as u32;
-        *known.entry(format!("{}/{}", a.stage, crate::write::shape_of(&a.operator))).or_insert(next)
-    }).collect()
+    space
+        .alternatives
+        .iter()
+        .map(|a| {
+            let next = known.len() as u32;
+            *known.entry(format!("{}/{}", a.stage, crate::write::shape_of(&a.operator))).or_insert(next)
+        })
+        .collect()
 }
 
-fn item(cost: &CostInputs<'_>, space: &PlanSpace, estimates: &[AlternativeEstimate], member: usize, branches: usize, shapes: &[u32]) -> Item {
+fn item(
+    cost: &CostInputs<'_>,
+    space: &PlanSpace,
+    estimates: &[AlternativeEstimate],
+    member: usize,
+    branches: usize,
+    shapes: &[u32],
+) -> Item {
     let alternative = &space.alternatives[member];
     let estimate = &estimates[member];
     let zero = Item {
-        id: alternative.id, evidence: MicroNats(0), loss: MicroNats(0), cost: PicoUsd(0), tokens: Tokens(0), quota: Tokens(0),
-        latency_p50: Micros(0), latency_p90: Micros(0), reads: false, shape: shapes[member],
+        id: alternative.id,
+        evidence: MicroNats(0),
+        loss: MicroNats(0),
+        cost: PicoUsd(0),
+        tokens: Tokens(0),
+        quota: Tokens(0),
+        latency_p50: Micros(0),
+        latency_p90: Micros(0),
+        reads: false,
+        shape: shapes[member],
     };
     let (Stage::Access(source), Operator::Access { path, k, quota }) = (&alternative.stage, &alternative.operator) else { return zero };
     let Some(entry) = cost.catalog.sources.get(source) else { return zero };
@@ -100,16 +122,23 @@ fn ratio_nats(all: Ppm, within: Ppm) -> MicroNats {
 
 /// Evidence over all permitted, readable sources at their best path, reading everything.
 fn answerable(cost: &CostInputs<'_>, space: &PlanSpace) -> MicroNats {
-    space.groups.iter().filter_map(|(source, members)| {
-        let entry = cost.catalog.sources.get(source)?;
-        let paths = members.iter().filter_map(|&m| match space.alternatives[m].operator {
-            Operator::Access { path, .. } => Some(path),
-            _ => None,
-        });
-        let best = paths.collect::<std::collections::BTreeSet<AccessPath>>().into_iter()
-            .map(|p| model::evidence_of(cost, source, entry, p, held(entry)).value.to_micro_nats()).max();
-        Some(best.unwrap_or(MicroNats(0)))
-    }).sum()
+    space
+        .groups
+        .iter()
+        .filter_map(|(source, members)| {
+            let entry = cost.catalog.sources.get(source)?;
+            let paths = members.iter().filter_map(|&m| match space.alternatives[m].operator {
+                Operator::Access { path, .. } => Some(path),
+                _ => None,
+            });
+            let best = paths
+                .collect::<std::collections::BTreeSet<AccessPath>>()
+                .into_iter()
+                .map(|p| model::evidence_of(cost, source, entry, p, held(entry)).value.to_micro_nats())
+                .max();
+            Some(best.unwrap_or(MicroNats(0)))
+        })
+        .sum()
 }
 
 /// Passages of a source; a guess where nobody has counted them: a folder of documentation holds hundreds to thousands.
@@ -174,7 +203,8 @@ impl FrameBuilder<'_> {
             calls: call.calls,
             latency_p50: latency(false),
             latency_p90: latency(true),
-            latency_measured: answer_latency.is_some_and(|l| l.certainty.observations() >= LATENCY_RUNS_MIN || l.certainty == Certainty::Configured),
+            latency_measured: answer_latency
+                .is_some_and(|l| l.certainty.observations() >= LATENCY_RUNS_MIN || l.certainty == Certainty::Configured),
             budget,
             risk: Ppm(0),
             cache: Ppm(0),

@@ -9,7 +9,15 @@ pub(crate) fn infeasible(context: &Context<'_>) -> Infeasible {
     let sources = write::sources(context, None);
     let intent = Box::new(context.view.intent.clone());
     if let Some((stage, rule, reason)) = emptied(context) {
-        return Infeasible { binding: rule, missed_by: format!("{stage}: {reason}"), relaxations: Vec::new(), joint: Vec::new(), rejected, sources, intent };
+        return Infeasible {
+            binding: rule,
+            missed_by: format!("{stage}: {reason}"),
+            relaxations: Vec::new(),
+            joint: Vec::new(),
+            rejected,
+            sources,
+            intent,
+        };
     }
     match &context.solution.diagnosis {
         Some(d) => Infeasible {

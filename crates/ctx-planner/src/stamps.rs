@@ -2,7 +2,7 @@
 
 use ctx_cost::statistics::Statistics;
 use ctx_types::plan::Stamp;
-use ctx_types::{content_id, Catalog, Denial, Settings, SourceName};
+use ctx_types::{Catalog, Denial, Settings, SourceName, content_id};
 use serde::Serialize;
 
 fn version(kind: &'static str, value: &impl Serialize) -> String {
@@ -11,7 +11,14 @@ fn version(kind: &'static str, value: &impl Serialize) -> String {
 }
 
 /// Stamps of everything that planning over `sources` considers. The plan cache compares them at look-up.
-pub fn stamps(catalog: &Catalog, sources: &[SourceName], statistics: &Statistics, tenant: &str, denials: &[Denial], settings: &Settings) -> Vec<Stamp> {
+pub fn stamps(
+    catalog: &Catalog,
+    sources: &[SourceName],
+    statistics: &Statistics,
+    tenant: &str,
+    denials: &[Denial],
+    settings: &Settings,
+) -> Vec<Stamp> {
     let mut out: Vec<Stamp> = Vec::with_capacity(sources.len() + catalog.models.len() + 4);
     for name in sources {
         let entry = catalog.sources.get(name);

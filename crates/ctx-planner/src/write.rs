@@ -1,19 +1,19 @@
 //! From the search's solution to the plan: a complete value.
 
 use crate::assemble::Assembled;
-use crate::{stamps, Inputs, PlanError, PLANNER_VERSION};
+use crate::{Inputs, PLANNER_VERSION, PlanError, stamps};
 use ctx_candidates::{PlanSpace, View};
-use ctx_cost::{model, CostInputs};
+use ctx_cost::{CostInputs, model};
 use ctx_optimizer::constraints::{Limit, Usage};
 use ctx_optimizer::search::{Candidate, Solution, Through};
-use ctx_optimizer::{score, Frame};
+use ctx_optimizer::{Frame, score};
 use ctx_types::catalog::SourceState;
 use ctx_types::estimate::{ScoreBreakdown, TokenClasses};
 use ctx_types::goal::Hint;
-use ctx_types::plan::{Certificate, CompletePlan, Margin, PlannedAlternative, SourceUse, PLAN_SCHEMA_VERSION};
+use ctx_types::plan::{Certificate, CompletePlan, Margin, PLAN_SCHEMA_VERSION, PlannedAlternative, SourceUse};
 use ctx_types::{
-    content_id, Alternative, Certainty, ContentId, Estimated, Fate, Micros, NanoUsd, Operator, Plan, PlanEstimate, Ppm,
-    Rejection, Score, Stage, Tokens,
+    Alternative, Certainty, ContentId, Estimated, Fate, Micros, NanoUsd, Operator, Plan, PlanEstimate, Ppm, Rejection, Score, Stage,
+    Tokens, content_id,
 };
 use std::collections::BTreeSet;
 
@@ -86,13 +86,23 @@ pub(crate) fn plan(context: &Context<'_>, winner: &Candidate) -> Result<Plan, Pl
     check_pin(context, &gist)?;
     let read = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
     let chosen: Vec<PlannedAlternative> = context.members(winner).into_iter().map(|m| planned(context, m, read)).collect();
-    let stamps = stamps(context.inputs.catalog, context.view.sources, context.inputs.statistics, &context.view.goal.principal.tenant, context.inputs.denials, context.inputs.settings);
-    let plan_id = id("plan", &(
-        (PLAN_SCHEMA_VERSION, PLANNER_VERSION, &context.inputs.settings.configuration_digest),
-        (context.view.goal, context.view.limits),
-        chosen.iter().map(|c| &c.alternative).collect::<Vec<_>>(),
-        &stamps,
-    ))?;
+    let stamps = stamps(
+        context.inputs.catalog,
+        context.view.sources,
+        context.inputs.statistics,
+        &context.view.goal.principal.tenant,
+        context.inputs.denials,
+        context.inputs.settings,
+    );
+    let plan_id = id(
+        "plan",
+        &(
+            (PLAN_SCHEMA_VERSION, PLANNER_VERSION, &context.inputs.settings.configuration_digest),
+            (context.view.goal, context.view.limits),
+            chosen.iter().map(|c| &c.alternative).collect::<Vec<_>>(),
+            &stamps,
+        ),
+    )?;
     let seed = context.view.goal.seed.unwrap_or_else(|| seed_of(&plan_id));
     Ok(Plan {
         schema_version: PLAN_SCHEMA_VERSION,
@@ -159,7 +169,9 @@ fn estimate(context: &Context<'_>, winner: &Candidate, chosen: &[PlannedAlternat
     let evidence: Vec<&Estimated<Ppm>> = chosen.iter().filter_map(|c| c.estimate.evidence.as_ref()).collect();
     let certainty = evidence.iter().map(|e| e.certainty).fold(Certainty::Configured, Certainty::weaker);
     let merged = if winner.totals.reads > 1 { frame.fuse_factor } else { Ppm::ONE };
-    let union = |pick: fn(&Estimated<Ppm>) -> Ppm| evidence.iter().map(|e| pick(e).to_micro_nats()).sum::<ctx_types::MicroNats>().to_ppm().and(merged);
+    let union = |pick: fn(&Estimated<Ppm>) -> Ppm| {
+        evidence.iter().map(|e| pick(e).to_micro_nats()).sum::<ctx_types::MicroNats>().to_ppm().and(merged)
+    };
     let (low, high) = (union(|e| e.low), union(|e| e.high));
     let answer = chosen.iter().find(|c| c.alternative.stage == Stage::Answer);
     let quality = answer.and_then(|a| a.estimate.quality.as_ref());
@@ -179,14 +191,25 @@ fn estimate(context: &Context<'_>, winner: &Candidate, chosen: &[PlannedAlternat
     };
     PlanEstimate {
         evidence: Estimated::new(Ppm::from_share(terms.evidence), low, high, certainty, "union over sources"),
-        accuracy: Estimated::new(accuracy, spread(low, quality.map(|q| q.low)).min(accuracy), spread(high, quality.map(|q| q.high)).max(accuracy),
-            certainty.weaker(quality.map_or(Certainty::Prior, |q| q.certainty)), "P(evidence) × P(right | evidence), corrected by the check"),
+        accuracy: Estimated::new(
+            accuracy,
+            spread(low, quality.map(|q| q.low)).min(accuracy),
+            spread(high, quality.map(|q| q.high)).max(accuracy),
+            certainty.weaker(quality.map_or(Certainty::Prior, |q| q.certainty)),
+            "P(evidence) × P(right | evidence), corrected by the check",
+        ),
         hallucination: Ppm::from_share(terms.hallucination),
         verification: (terms.verification * 1e6).round() as i64,
         risk: Ppm::from_share(terms.risk),
         loss: Ppm::from_share(terms.loss),
         cache: Ppm::from_share(terms.cache),
-        cost: Estimated::new(cost, if frame.calls == 0 { cost } else { NanoUsd(0) }, usage.cost, if unknown { Certainty::Unknown } else { cost_certainty(answer.and_then(|a| a.estimate.cost.as_ref())) }, "tokens × price table"),
+        cost: Estimated::new(
+            cost,
+            if frame.calls == 0 { cost } else { NanoUsd(0) },
+            usage.cost,
+            if unknown { Certainty::Unknown } else { cost_certainty(answer.and_then(|a| a.estimate.cost.as_ref())) },
+            "tokens × price table",
+        ),
         cost_incomplete: unknown,
         cost_bound: usage.cost,
         latency: Estimated::new(terms.latency, Micros(0), Micros(usage.latency), latency_certainty(chosen), "critical path"),
@@ -209,13 +232,22 @@ fn latency_certainty(chosen: &[PlannedAlternative]) -> Certainty {
 pub(crate) fn rejections(context: &Context<'_>, winner: Option<&Candidate>) -> Vec<Rejection> {
     let chosen: BTreeSet<usize> = winner.map(|w| context.members(w).into_iter().collect()).unwrap_or_default();
     let best = winner.map(|w| w.value.score);
-    let mut out: Vec<Rejection> = context.space.pruned.iter().map(|p| Rejection {
-        alternative: p.alternative.clone(),
-        estimate: None,
-        fate: Fate::Pruned { rule: p.rule.to_owned(), reason: p.reason.clone() },
-    }).collect();
+    let mut out: Vec<Rejection> = context
+        .space
+        .pruned
+        .iter()
+        .map(|p| Rejection {
+            alternative: p.alternative.clone(),
+            estimate: None,
+            fate: Fate::Pruned { rule: p.rule.to_owned(), reason: p.reason.clone() },
+        })
+        .collect();
     for (i, alternative) in context.space.alternatives.iter().enumerate().filter(|(i, _)| !chosen.contains(i)) {
-        out.push(Rejection { alternative: alternative.clone(), estimate: Some(context.assembled.estimates[i].clone()), fate: fate(context, alternative, best) });
+        out.push(Rejection {
+            alternative: alternative.clone(),
+            estimate: Some(context.assembled.estimates[i].clone()),
+            fate: fate(context, alternative, best),
+        });
     }
     out.sort_by_key(|r| r.alternative.id);
     out
@@ -235,22 +267,28 @@ fn fate(context: &Context<'_>, alternative: &Alternative, best: Option<Score>) -
 
 /// Every permitted source once: used, or not and why.
 pub(crate) fn sources(context: &Context<'_>, winner: Option<&Candidate>) -> Vec<SourceUse> {
-    context.space.groups.iter().enumerate().map(|(g, (name, members))| {
-        let entry = context.view.source(name);
-        let read = winner.map(|w| &context.space.alternatives[members[w.selection[g]]]).filter(|a| a.operator != Operator::Skip);
-        let reason = match read {
-            Some(alternative) => format!("read by {}", alternative.operator),
-            None => skipped(context, name, members),
-        };
-        SourceUse {
-            source: name.clone(),
-            used: read.is_some(),
-            reason,
-            fingerprint: entry.map(|e| e.fingerprint.clone()).unwrap_or_default(),
-            generation: entry.map_or(0, |e| e.generation),
-            passages: entry.map_or(0, |e| e.passages),
-        }
-    }).collect()
+    context
+        .space
+        .groups
+        .iter()
+        .enumerate()
+        .map(|(g, (name, members))| {
+            let entry = context.view.source(name);
+            let read = winner.map(|w| &context.space.alternatives[members[w.selection[g]]]).filter(|a| a.operator != Operator::Skip);
+            let reason = match read {
+                Some(alternative) => format!("read by {}", alternative.operator),
+                None => skipped(context, name, members),
+            };
+            SourceUse {
+                source: name.clone(),
+                used: read.is_some(),
+                reason,
+                fingerprint: entry.map(|e| e.fingerprint.clone()).unwrap_or_default(),
+                generation: entry.map_or(0, |e| e.generation),
+                passages: entry.map_or(0, |e| e.passages),
+            }
+        })
+        .collect()
 }
 
 fn skipped(context: &Context<'_>, name: &ctx_types::SourceName, members: &[usize]) -> String {
@@ -280,14 +318,23 @@ fn margin(context: &Context<'_>, winner: &Candidate, mine: &ScoreBreakdown) -> O
 fn flips(mine: &ScoreBreakdown, theirs: &ScoreBreakdown, difference: Score) -> Vec<String> {
     const FACTOR_MAX: f64 = 10.0;
     let pairs = [
-        ("acc", mine.acc, theirs.acc), ("cache", mine.cache, theirs.cache), ("vrf", mine.vrf, theirs.vrf), ("cost", mine.cost, theirs.cost),
-        ("lat", mine.lat, theirs.lat), ("risk", mine.risk, theirs.risk), ("hall", mine.hall, theirs.hall), ("loss", mine.loss, theirs.loss),
+        ("acc", mine.acc, theirs.acc),
+        ("cache", mine.cache, theirs.cache),
+        ("vrf", mine.vrf, theirs.vrf),
+        ("cost", mine.cost, theirs.cost),
+        ("lat", mine.lat, theirs.lat),
+        ("risk", mine.risk, theirs.risk),
+        ("hall", mine.hall, theirs.hall),
+        ("loss", mine.loss, theirs.loss),
     ];
-    let mut found: Vec<(f64, String)> = pairs.iter().filter_map(|(name, t, u)| {
-        let gap = (t.get() - u.get()) as f64;
-        let factor = 1.0 - difference.get() as f64 / gap;
-        (gap != 0.0 && (0.0..=FACTOR_MAX).contains(&factor)).then(|| ((factor - 1.0).abs(), format!("weight {name} × {factor:.2}")))
-    }).collect();
+    let mut found: Vec<(f64, String)> = pairs
+        .iter()
+        .filter_map(|(name, t, u)| {
+            let gap = (t.get() - u.get()) as f64;
+            let factor = 1.0 - difference.get() as f64 / gap;
+            (gap != 0.0 && (0.0..=FACTOR_MAX).contains(&factor)).then(|| ((factor - 1.0).abs(), format!("weight {name} × {factor:.2}")))
+        })
+        .collect();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     found.into_iter().map(|(_, text)| text).collect()
 }

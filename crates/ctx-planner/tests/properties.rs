@@ -46,7 +46,8 @@ fn entry() -> impl Strategy<Value = SourceEntry> {
             4 => entry.tokens = Tokens(0),
             _ => {}
         }
-        entry.sensitivity = [Sensitivity::Public, Sensitivity::Internal, Sensitivity::Confidential, Sensitivity::Restricted][usize::from(label)];
+        entry.sensitivity =
+            [Sensitivity::Public, Sensitivity::Internal, Sensitivity::Confidential, Sensitivity::Restricted][usize::from(label)];
         if !dense {
             entry.embedding = None;
         }
@@ -121,7 +122,11 @@ fn goals() -> impl Strategy<Value = Goal> {
 }
 
 fn probes() -> impl Strategy<Value = Probe> {
-    let said = (prop::collection::vec(prop_oneof![Just(0u64), 1..50u64, Just(u64::MAX)], 0..6), prop::option::of(0..9u64), prop::option::of(-10_000..10_000i32));
+    let said = (
+        prop::collection::vec(prop_oneof![Just(0u64), 1..50u64, Just(u64::MAX)], 0..6),
+        prop::option::of(0..9u64),
+        prop::option::of(-10_000..10_000i32),
+    );
     prop::collection::vec(prop::option::of(said), 3).prop_map(|sources| Probe {
         goal_tokens: Tokens(12),
         sources: sources

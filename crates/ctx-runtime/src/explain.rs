@@ -1,7 +1,7 @@
 //! What EXPLAIN is made of. Rendering is `ctx-explain`'s; this gathers the ingredients.
 
 use crate::prepare::{Mode, Prepared};
-use crate::runtime::{simulate, RunReport};
+use crate::runtime::{RunReport, simulate};
 use crate::{Choice, Runtime, RuntimeError, SettingRow};
 use ctx_simulate::Simulation;
 use ctx_types::Goal;

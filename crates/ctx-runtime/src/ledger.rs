@@ -249,7 +249,10 @@ mod tests {
         assert!(!waiting.is_finished(), "reserved beyond the limit");
         first.settle(actual(20, 5));
         waiting.await.expect("no panic").expect("fits after settlement").settle(actual(50, 5));
-        assert_eq!(ledger.reserve(bound(31, 1)).await.err(), Some(Refusal::Cost { bound: NanoUsd(31), spent: NanoUsd(70), limit: NanoUsd(100) }));
+        assert_eq!(
+            ledger.reserve(bound(31, 1)).await.err(),
+            Some(Refusal::Cost { bound: NanoUsd(31), spent: NanoUsd(70), limit: NanoUsd(100) })
+        );
     }
 
     #[tokio::test]

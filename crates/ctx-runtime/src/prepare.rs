@@ -3,8 +3,8 @@
 //! [`Mode::Peek`] (explain, simulate) takes the same way and leaves no trace of itself: it looks into the cache without
 //! counting, inserts nothing and observes nothing. The plan is the same: it is a function of the same inputs.
 
-use crate::runtime::Inner;
 use crate::RuntimeError;
+use crate::runtime::Inner;
 use ctx_contracts::{Decision, PolicyQuestion};
 use ctx_cost::statistics::Statistics;
 use ctx_plan_cache::{Bypass, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, PlanKey, Stamps};
@@ -276,7 +276,13 @@ impl Inner {
     }
 
     /// Single flight: of several requests with one key, one plans and the others take its entry.
-    async fn plan_once(&self, request: &Request<'_>, key: PlanKey, stamps: &Stamps, told: String) -> Result<(Choice, Probe, String), RuntimeError> {
+    async fn plan_once(
+        &self,
+        request: &Request<'_>,
+        key: PlanKey,
+        stamps: &Stamps,
+        told: String,
+    ) -> Result<(Choice, Probe, String), RuntimeError> {
         let flight = self.flights.join(key.hash());
         let _turn = flight.turn().await;
         if let Some(planned) = self.reuse(request, &self.look_up(&key, stamps, Mode::Peek))? {
@@ -340,9 +346,10 @@ impl Snapshot {
         let tenant = &request.goal.principal.tenant;
         let epoch = request.statistics.epoch(tenant);
         let mut kept = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(set) = kept.as_ref().filter(|s| {
-            s.tenant == *tenant && s.epoch == epoch && s.sources == request.sources && s.denials == request.denials
-        }) {
+        if let Some(set) = kept
+            .as_ref()
+            .filter(|s| s.tenant == *tenant && s.epoch == epoch && s.sources == request.sources && s.denials == request.denials)
+        {
             return set.stamps.clone();
         }
         let fresh = ctx_planner::stamps(&self.catalog, request.sources, request.statistics, tenant, request.denials, request.settings);

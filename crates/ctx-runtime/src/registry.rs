@@ -5,10 +5,10 @@
 //! acts unless it is configured: registering a plugin makes it available, no more. What acts when the configuration is
 //! silent is named with [`Registry::default_names`].
 
+use crate::config::Tier;
 use crate::config::advice;
 use crate::{Config, ConfigProblem, Shared};
 use ctx_contracts::{Model, PluginError, Policy, Reasoner, Retriever, Store, TokenCounter, TraceSink, Verifier};
-use crate::config::Tier;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;

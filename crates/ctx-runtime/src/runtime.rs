@@ -171,7 +171,11 @@ impl Runtime {
     }
 
     /// Indexes what is missing or changed, with progress.
-    pub async fn refresh(&self, sources: &[SourceName], progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Vec<IndexReport>, PluginError> {
+    pub async fn refresh(
+        &self,
+        sources: &[SourceName],
+        progress: &(dyn Fn(IndexEvent) + Send + Sync),
+    ) -> Result<Vec<IndexReport>, PluginError> {
         self.inner.parts.store.refresh(sources, progress).await
     }
 

@@ -7,7 +7,7 @@ use ctx_runtime::{Choice, ExplainOptions};
 use ctx_testkit::catalogs;
 use ctx_testkit::fakes::Reply;
 use ctx_types::Status;
-use world::{goal, World, QUESTION};
+use world::{QUESTION, World, goal};
 
 #[tokio::test]
 async fn the_second_run_hits_and_skips_the_planning_only() {
@@ -50,7 +50,8 @@ async fn explain_and_simulate_leave_nothing_behind_and_show_the_plan_that_runs()
     let world = World::new().with_model(catalogs::local_model(), vec![Reply::text("x [1]")]);
     let runtime = world.runtime().await;
     let before = runtime.plan_cache().1;
-    let explained = runtime.explain(&goal(QUESTION, &[]), ExplainOptions { simulate: true, ..ExplainOptions::default() }).await.expect("valid");
+    let explained =
+        runtime.explain(&goal(QUESTION, &[]), ExplainOptions { simulate: true, ..ExplainOptions::default() }).await.expect("valid");
     let quote = runtime.simulate(&goal(QUESTION, &[])).await.expect("valid");
     let again = runtime.explain(&goal(QUESTION, &[]), ExplainOptions::default()).await.expect("valid");
     assert_eq!(runtime.plan_cache().1, before);
@@ -71,7 +72,8 @@ async fn explain_and_simulate_leave_nothing_behind_and_show_the_plan_that_runs()
 async fn explain_analyze_is_a_run() {
     let world = World::new();
     let runtime = world.runtime().await;
-    let explained = runtime.explain(&goal(QUESTION, &[]), ExplainOptions { analyze: true, ..ExplainOptions::default() }).await.expect("valid");
+    let explained =
+        runtime.explain(&goal(QUESTION, &[]), ExplainOptions { analyze: true, ..ExplainOptions::default() }).await.expect("valid");
     assert_eq!(explained.report.map(|r| r.outcome.status), Some(Status::Completed));
     assert_eq!(world.sink.traces().len(), 1);
 }

@@ -10,7 +10,7 @@ use ctx_types::trace::NodeStatus;
 use ctx_types::{AccessPath, Constraints, Micros, NanoUsd, Ppm, Sensitivity, Status, Tokens};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{goal, World, QUESTION};
+use world::{QUESTION, World, goal};
 
 fn unavailable() -> PluginError {
     PluginError::new(ErrorKind::Unavailable, "testing", "the test says so")
@@ -202,7 +202,8 @@ async fn sensitive_runs_keep_hashes_and_stay_away_from_remote_models() {
 
 #[tokio::test]
 async fn values_in_retrieved_text_are_withheld_from_a_model_that_may_not_see_them() {
-    let docs: &[(&str, &str)] = &[("a.md", "An infeasible plan is reported here with the key sk-12345."), ("b.md", "An infeasible plan is reported plainly.")];
+    let docs: &[(&str, &str)] =
+        &[("a.md", "An infeasible plan is reported here with the key sk-12345."), ("b.md", "An infeasible plan is reported plainly.")];
     let mut world = World::new().with_model(catalogs::remote_model(), vec![Reply::text("fine [2] [1]")]);
     world.retriever = Arc::new(FakeRetriever::default().with_source("docs", docs));
     world.policy = world.policy.clone().value("sk-12345", Sensitivity::Restricted);

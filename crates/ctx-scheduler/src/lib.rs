@@ -31,5 +31,5 @@ mod timing;
 
 pub use ctx_graph::latency::{critical_path, join_quantile, path_quantile};
 pub use error::ScheduleError;
-pub use policy::{Concurrency, ResourceLimit, RetryPolicy, RUN_RETRIES_MAX};
-pub use schedule::{schedule, schedule_with, Schedule, Step, SCHEDULE_SCHEMA_VERSION};
+pub use policy::{Concurrency, RUN_RETRIES_MAX, ResourceLimit, RetryPolicy};
+pub use schedule::{SCHEDULE_SCHEMA_VERSION, Schedule, Step, schedule, schedule_with};

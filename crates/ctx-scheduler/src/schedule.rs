@@ -1,9 +1,9 @@
 //! The schedule as a value, and the function that makes it.
 
-use crate::policy::{Concurrency, ResourceLimit, RetryPolicy, RUN_RETRIES_MAX};
-use crate::timing::Timing;
 use crate::ScheduleError;
-use ctx_graph::{latency, ExecutionGraph, NodeId, Topology};
+use crate::policy::{Concurrency, RUN_RETRIES_MAX, ResourceLimit, RetryPolicy};
+use crate::timing::Timing;
+use ctx_graph::{ExecutionGraph, NodeId, Topology, latency};
 use ctx_types::{Constraints, ContentId, Micros};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Heads, tails, waves and deadlines: all times a node gets, from medians along the graph.
 
-use ctx_graph::{latency, ExecutionGraph, Node, Resource, Topology};
+use ctx_graph::{ExecutionGraph, Node, Resource, Topology, latency};
 use ctx_types::Micros;
 
 /// Attempt timeout without a run deadline: so many times the ninth decile, but at least [`TIMEOUT_MIN_LOCAL`] or [`TIMEOUT_MIN_REMOTE`].

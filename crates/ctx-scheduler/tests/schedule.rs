@@ -3,19 +3,20 @@
 #[path = "../../ctx-graph/tests/support/mod.rs"]
 mod support;
 
-use ctx_graph::{lower, Edge, EdgeKind, ExecutionGraph, FailurePolicy, GraphError, Node, NodeId, NodeOp, Resource};
-use ctx_scheduler::{critical_path, schedule, schedule_with, Concurrency, Schedule, ScheduleError, RUN_RETRIES_MAX};
+use ctx_graph::{Edge, EdgeKind, ExecutionGraph, FailurePolicy, GraphError, Node, NodeId, NodeOp, Resource, lower};
+use ctx_scheduler::{Concurrency, RUN_RETRIES_MAX, Schedule, ScheduleError, critical_path, schedule, schedule_with};
 use ctx_types::{AccessPath, Constraints, ContentId, Micros, Strategy as AnswerStrategy};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use support::{latency_only, PlanBuilder};
+use support::{PlanBuilder, latency_only};
 
 fn within(seconds: u64) -> Constraints {
     Constraints { max_latency: Some(Micros(seconds * 1_000_000)), ..Constraints::default() }
 }
 
 fn two_sources() -> ExecutionGraph {
-    lower(&PlanBuilder::new("q").source("docs", AccessPath::HybridLinear).source("logs", AccessPath::Bm25).single_shot("premium").build()).expect("a complete plan")
+    lower(&PlanBuilder::new("q").source("docs", AccessPath::HybridLinear).source("logs", AccessPath::Bm25).single_shot("premium").build())
+        .expect("a complete plan")
 }
 
 fn step<'a>(schedule: &'a Schedule, node: &str) -> &'a ctx_scheduler::Step {
@@ -30,7 +31,10 @@ fn reads_run_side_by_side_and_conditional_targets_last() {
     assert_eq!(waves[0][2], "access.logs.bm25", "the longer remaining way first");
     let wave = |n| step(&schedule, n).wave;
     assert!(wave("fuse.docs") < wave("fuse") && wave("fuse") < wave("pack") && wave("answer") < wave("verify"));
-    assert!(wave("verify") < wave("retry") && wave("retry") < wave("verification_failed"), "an edge back to the answer is no reason to go first");
+    assert!(
+        wave("verify") < wave("retry") && wave("retry") < wave("verification_failed"),
+        "an edge back to the answer is no reason to go first"
+    );
     assert!(step(&schedule, "verify").primary && !step(&schedule, "retry").primary);
     assert_eq!((schedule.deadline, schedule.retries_max), (None, RUN_RETRIES_MAX));
     let limits: Vec<String> = schedule.concurrency.iter().map(|l| l.resource.to_string()).collect();

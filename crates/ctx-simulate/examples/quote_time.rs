@@ -24,7 +24,10 @@ fn median(mut run: impl FnMut()) -> f64 {
 fn main() {
     let plans = [
         ("one source, extractive", PlanBuilder::new("q").source("docs", AccessPath::Bm25).build()),
-        ("two sources, hybrid, single shot", PlanBuilder::new("q").source("docs", AccessPath::HybridLinear).source("logs", AccessPath::Bm25).single_shot("premium").build()),
+        (
+            "two sources, hybrid, single shot",
+            PlanBuilder::new("q").source("docs", AccessPath::HybridLinear).source("logs", AccessPath::Bm25).single_shot("premium").build(),
+        ),
     ];
     for (name, plan) in &plans {
         let graph = lower(plan).expect("a complete plan");
@@ -39,7 +42,10 @@ fn main() {
         });
         #[allow(clippy::print_stdout, reason = "printing is what this example is for")]
         {
-            println!("{name}: {} nodes, lowered in {lowering:.0} µs, hashed in {hashing:.0} µs, quoted in {quote:.0} µs", graph.nodes.len());
+            println!(
+                "{name}: {} nodes, lowered in {lowering:.0} µs, hashed in {hashing:.0} µs, quoted in {quote:.0} µs",
+                graph.nodes.len()
+            );
         }
     }
 }

@@ -20,12 +20,12 @@
 //! ```
 
 mod error;
-pub mod priors;
-mod spread;
 mod model;
 mod outcome;
-mod walk;
+pub mod priors;
 mod simulation;
+mod spread;
+mod walk;
 
 pub use error::SimulateError;
-pub use simulation::{simulate, Interval, ModelUse, RetrievalUse, Simulation, DRAWS, SIMULATION_SCHEMA_VERSION};
+pub use simulation::{DRAWS, Interval, ModelUse, RetrievalUse, SIMULATION_SCHEMA_VERSION, Simulation, simulate};

@@ -55,7 +55,8 @@ pub(crate) struct Call {
 impl<'a> Model<'a> {
     pub(crate) fn of(plan: &Plan, graph: &'a ExecutionGraph) -> Result<Model<'a>, GraphError> {
         let topology = Topology::of(graph)?;
-        let mut models: Vec<&ModelName> = graph.nodes.iter().filter_map(|n| if let Resource::Model(m) = &n.resource { Some(m) } else { None }).collect();
+        let mut models: Vec<&ModelName> =
+            graph.nodes.iter().filter_map(|n| if let Resource::Model(m) = &n.resource { Some(m) } else { None }).collect();
         models.sort_unstable();
         models.dedup();
         let steps = (0..graph.nodes.len()).map(|i| step(plan, graph, &topology, &models, i)).collect();
@@ -80,7 +81,11 @@ fn step<'a>(plan: &Plan, graph: &'a ExecutionGraph, topology: &Topology, models:
     Step {
         kind: kind(graph, topology, node),
         latency: latency(node).tabulated(),
-        call: if let Resource::Model(model) = &node.resource { Some(call(plan, node, models.binary_search(&model).unwrap_or(0))) } else { None },
+        call: if let Resource::Model(model) = &node.resource {
+            Some(call(plan, node, models.binary_search(&model).unwrap_or(0)))
+        } else {
+            None
+        },
         breaks,
         attempts: node.max_attempts,
         wait: wait.0 as f64,

@@ -107,8 +107,15 @@ impl Probabilities {
 mod tests {
     use super::*;
 
-    const EVEN: Probabilities =
-        Probabilities { evidence: 0.8, right: 0.75, right_without: 0.0, declines_without: 1.0, caught: 0.5, rejected_right: 0.1, retries: 0 };
+    const EVEN: Probabilities = Probabilities {
+        evidence: 0.8,
+        right: 0.75,
+        right_without: 0.0,
+        declines_without: 1.0,
+        caught: 0.5,
+        rejected_right: 0.1,
+        retries: 0,
+    };
 
     #[test]
     fn without_retries_it_is_the_product() {

@@ -1,10 +1,10 @@
 //! The quote as a value, and the function that makes it.
 
+use crate::SimulateError;
 use crate::model::Model;
 use crate::outcome::Outcomes;
 use crate::spread::Chance;
 use crate::walk::{Counters, Replicate, Walker};
-use crate::SimulateError;
 use ctx_graph::{ExecutionGraph, LegPath, Node, NodeOp, Resource};
 use ctx_types::{Certainty, ContentId, Estimated, Micros, ModelName, NanoUsd, Plan, Ppm, SourceName, Status, Tokens};
 use schemars::JsonSchema;
@@ -140,7 +140,14 @@ impl Sample {
     }
 }
 
-fn summary(plan: &Plan, graph: &ExecutionGraph, seed: u64, mut sample: Sample, counters: &Counters, models: &[&ModelName]) -> Result<Simulation, SimulateError> {
+fn summary(
+    plan: &Plan,
+    graph: &ExecutionGraph,
+    seed: u64,
+    mut sample: Sample,
+    counters: &Counters,
+    models: &[&ModelName],
+) -> Result<Simulation, SimulateError> {
     let certainty = Certainties::of(plan, graph);
     let served = 1.0 - f64::from(sample.failed) / f64::from(DRAWS);
     let over = plan.limits.max_latency.map(|limit| share(sample.latency.iter().filter(|t| **t > limit.0 as f64).count()));
@@ -199,7 +206,12 @@ struct Certainties {
 
 impl Certainties {
     fn of(plan: &Plan, graph: &ExecutionGraph) -> Certainties {
-        let mut all = Certainties { cost: Certainty::Configured, latency: Certainty::Configured, tokens: Certainty::Configured, confidence: plan.estimate.evidence.certainty };
+        let mut all = Certainties {
+            cost: Certainty::Configured,
+            latency: Certainty::Configured,
+            tokens: Certainty::Configured,
+            confidence: plan.estimate.evidence.certainty,
+        };
         for node in &graph.nodes {
             let decides = matches!(node.op, NodeOp::Stop { .. } | NodeOp::Loop { .. } | NodeOp::Branch);
             if !decides {

@@ -1,7 +1,7 @@
 //! Distributions of estimates: lognormal on either side of a median, and shares. Cheap to draw from.
 
 use crate::priors::{PRIOR_FACTOR, UNKNOWN_FACTOR, UNKNOWN_SHARE};
-use ctx_graph::latency::{normal_quantile, Z90, Z95};
+use ctx_graph::latency::{Z90, Z95, normal_quantile};
 use ctx_types::{Certainty, Estimated, Micros, Ppm};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, SeedableRng};

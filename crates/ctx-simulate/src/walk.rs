@@ -4,7 +4,7 @@ use crate::model::{Call, Kind, Model, Step};
 use crate::outcome::Probabilities;
 use crate::priors::{RESIDUAL_WEIGHTS, RETRY_DIFFERS};
 use crate::spread::Chance;
-use ctx_graph::{fires, Condition, FailurePolicy, Join, NodeEnd, NodeId, Readiness};
+use ctx_graph::{Condition, FailurePolicy, Join, NodeEnd, NodeId, Readiness, fires};
 use ctx_types::{Ppm, Status};
 
 /// What one replicate came to.
@@ -65,7 +65,15 @@ impl<'a> Walker<'a> {
         self.started.fill(false);
         self.iterations.fill(0);
         self.shared.iter_mut().for_each(|z| *z = chance.normal());
-        let mut state = State { out: Replicate::default(), calls: 0, not_before: 0.0, lost: 0.0, has_evidence: None, answer_is_right: None, verdict: None };
+        let mut state = State {
+            out: Replicate::default(),
+            calls: 0,
+            not_before: 0.0,
+            lost: 0.0,
+            has_evidence: None,
+            answer_is_right: None,
+            verdict: None,
+        };
         let order = self.model.topology.order();
         let mut at = 0;
         while at < order.len() && state.out.stopped.is_none() {

@@ -3,12 +3,14 @@
 #[path = "../../ctx-graph/tests/support/mod.rs"]
 mod support;
 
-use ctx_graph::{latency, lower, ExecutionGraph};
-use ctx_simulate::{priors, simulate, SimulateError, Simulation, DRAWS};
-use ctx_types::{AccessPath, AlternativeEstimate, Certainty, Constraints, ContentId, Estimated, Micros, NanoUsd, Operator, Plan, Ppm, Stage, Tokens};
+use ctx_graph::{ExecutionGraph, latency, lower};
+use ctx_simulate::{DRAWS, SimulateError, Simulation, priors, simulate};
+use ctx_types::{
+    AccessPath, AlternativeEstimate, Certainty, Constraints, ContentId, Estimated, Micros, NanoUsd, Operator, Plan, Ppm, Stage, Tokens,
+};
 use proptest::prelude::*;
 use statrs::distribution::{ContinuousCDF, LogNormal};
-use support::{estimated, latency_only, PlanBuilder};
+use support::{PlanBuilder, estimated, latency_only};
 
 fn quoted(plan: &Plan, seed: u64) -> Simulation {
     let graph: ExecutionGraph = lower(plan).expect("a complete plan");
@@ -20,7 +22,12 @@ fn extractive() -> Plan {
 }
 
 fn generated(limits: Constraints) -> Plan {
-    PlanBuilder::new("q").source("docs", AccessPath::HybridLinear).source("logs", AccessPath::Bm25).single_shot("premium").limits(limits).build()
+    PlanBuilder::new("q")
+        .source("docs", AccessPath::HybridLinear)
+        .source("logs", AccessPath::Bm25)
+        .single_shot("premium")
+        .limits(limits)
+        .build()
 }
 
 #[test]
@@ -34,8 +41,15 @@ fn the_same_seed_gives_the_same_bytes_and_another_one_does_not() {
 #[test]
 fn a_single_latency_keeps_its_lognormal_quantiles() {
     let mut builder = PlanBuilder::new("q").unverified();
-    builder.choose(Stage::Pack, Operator::Pack { budget: Tokens(100), layout: ctx_types::Layout::ContextFirst }, AlternativeEstimate { latency: Some(exactly(0)), ..AlternativeEstimate::default() });
-    let slow = AlternativeEstimate { latency: Some(estimated(Micros(25_000), Micros(100_000), Micros(400_000))), ..AlternativeEstimate::default() };
+    builder.choose(
+        Stage::Pack,
+        Operator::Pack { budget: Tokens(100), layout: ctx_types::Layout::ContextFirst },
+        AlternativeEstimate { latency: Some(exactly(0)), ..AlternativeEstimate::default() },
+    );
+    let slow = AlternativeEstimate {
+        latency: Some(estimated(Micros(25_000), Micros(100_000), Micros(400_000))),
+        ..AlternativeEstimate::default()
+    };
     builder.choose(Stage::Answer, Operator::Answer { strategy: ctx_types::Strategy::Extractive, model: None }, slow);
     let simulation = quoted(&builder.build(), 3);
     let reference = LogNormal::new((100_000f64).ln(), 4f64.ln() / latency::Z90).expect("finite");
@@ -55,7 +69,11 @@ fn parallel_reads_take_as_long_as_the_slowest_and_steps_add() {
         let mut builder = PlanBuilder::new("q").unverified();
         for (name, latency) in paths {
             builder = builder.source(name, AccessPath::Bm25);
-            builder.choose(Stage::Access(support::source(name)), support::access(AccessPath::Bm25), AlternativeEstimate { latency: Some(exactly(*latency)), ..AlternativeEstimate::default() });
+            builder.choose(
+                Stage::Access(support::source(name)),
+                support::access(AccessPath::Bm25),
+                AlternativeEstimate { latency: Some(exactly(*latency)), ..AlternativeEstimate::default() },
+            );
         }
         for stage in [Stage::Fuse, Stage::Pack, Stage::Answer] {
             if let Some(chosen) = builder.plan.chosen.iter_mut().find(|c| c.alternative.stage == stage) {
@@ -151,7 +169,12 @@ fn the_schema_is_integers_and_text() {
 }
 
 fn certainty() -> impl Strategy<Value = Certainty> {
-    prop_oneof![Just(Certainty::Configured), (0u32..500).prop_map(|n| Certainty::Measured { n }), Just(Certainty::Prior), Just(Certainty::Unknown)]
+    prop_oneof![
+        Just(Certainty::Configured),
+        (0u32..500).prop_map(|n| Certainty::Measured { n }),
+        Just(Certainty::Prior),
+        Just(Certainty::Unknown)
+    ]
 }
 
 fn any_estimate(most: u64) -> impl Strategy<Value = Option<(u64, u64, u64, Certainty)>> {

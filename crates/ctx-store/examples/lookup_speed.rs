@@ -53,10 +53,12 @@ fn report(what: &str, mut times: Vec<Duration>) {
 
 fn vector(seed: u32) -> Vec<f32> {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
-    (0..DIMENSION).map(|_| {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state as f32 / u32::MAX as f32 - 0.5
-    }).collect()
+    (0..DIMENSION)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state as f32 / u32::MAX as f32 - 0.5
+        })
+        .collect()
 }

@@ -21,7 +21,9 @@ impl Store {
     pub fn read_blob(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.blob_path("reading a blob", name)?;
         let Some(mut bytes) = disk::read_optional(&path)? else { return Ok(None) };
-        let sum = bytes.get(..HEADER_BYTES).and_then(|header| header.strip_prefix(MAGIC))
+        let sum = bytes
+            .get(..HEADER_BYTES)
+            .and_then(|header| header.strip_prefix(MAGIC))
             .ok_or_else(|| StoreError::corrupt(&path, "not a blob"))?;
         if Sha256::digest(&bytes[HEADER_BYTES..])[..] != *sum {
             return Err(StoreError::corrupt(&path, "its checksum does not match its content"));

@@ -5,8 +5,8 @@
 
 use crate::disk::sha256_hex;
 use crate::error::StoreError;
-use serde::de::DeserializeOwned;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::Path;
 
 /// Format name and newest version that this program reads and writes.
@@ -21,10 +21,9 @@ pub struct Schema {
 /// Wraps a value.
 pub fn seal<T: Serialize>(schema: Schema, value: &T) -> Result<Vec<u8>, serde_json::Error> {
     let body = serde_json::to_vec(value)?;
-    let mut bytes = format!(
-        "{{\"format\":\"{}\",\"version\":{},\"sha256\":\"{}\",\"body\":",
-        schema.format, schema.version, sha256_hex(&body)
-    ).into_bytes();
+    let mut bytes =
+        format!("{{\"format\":\"{}\",\"version\":{},\"sha256\":\"{}\",\"body\":", schema.format, schema.version, sha256_hex(&body))
+            .into_bytes();
     bytes.extend_from_slice(&body);
     bytes.extend_from_slice(b"}\n");
     Ok(bytes)
@@ -36,15 +35,14 @@ pub fn unseal<T: DeserializeOwned>(schema: Schema, path: &Path, bytes: &[u8]) ->
     let head = format!("{{\"format\":\"{}\",\"version\":", schema.format);
     let rest = bytes.strip_prefix(head.as_bytes()).ok_or_else(|| damaged("not a file of this format"))?;
     let comma = rest.iter().take(11).position(|b| *b == b',').ok_or_else(|| damaged("no version"))?;
-    let version: u32 = std::str::from_utf8(&rest[..comma]).ok().and_then(|digits| digits.parse().ok())
-        .ok_or_else(|| damaged("no version"))?;
+    let version: u32 =
+        std::str::from_utf8(&rest[..comma]).ok().and_then(|digits| digits.parse().ok()).ok_or_else(|| damaged("no version"))?;
     if version > schema.version {
         return Err(StoreError::NewerSchema { path: path.to_owned(), found: version, supported: schema.version });
     }
     let rest = rest[comma..].strip_prefix(b",\"sha256\":\"").ok_or_else(|| damaged("no checksum"))?;
     let (sum, rest) = rest.split_at_checked(64).ok_or_else(|| damaged("cut short"))?;
-    let body = rest.strip_prefix(b"\",\"body\":").and_then(|rest| rest.strip_suffix(b"}\n"))
-        .ok_or_else(|| damaged("cut short"))?;
+    let body = rest.strip_prefix(b"\",\"body\":").and_then(|rest| rest.strip_suffix(b"}\n")).ok_or_else(|| damaged("cut short"))?;
     if sha256_hex(body).as_bytes() != sum {
         return Err(damaged("its checksum does not match its content"));
     }

@@ -71,8 +71,12 @@ impl FileEntry {
     /// An entry with a content hash and nothing else.
     pub fn new(content_hash: impl Into<String>) -> Self {
         FileEntry {
-            stat: FileStat::default(), content_hash: content_hash.into(), segment: None,
-            first_document: 0, documents: 0, indexed_at_ns: 0,
+            stat: FileStat::default(),
+            content_hash: content_hash.into(),
+            segment: None,
+            first_document: 0,
+            documents: 0,
+            indexed_at_ns: 0,
         }
     }
 
@@ -150,16 +154,19 @@ pub(crate) fn merkle_root(mut level: Vec<[u8; 32]>) -> [u8; 32] {
         return Sha256::digest([]).into();
     }
     while level.len() > 1 {
-        level = level.chunks(2).map(|pair| match pair {
-            [left, right] => {
-                let mut hasher = Sha256::new();
-                hasher.update([1]);
-                hasher.update(left);
-                hasher.update(right);
-                hasher.finalize().into()
-            }
-            odd => odd[0],
-        }).collect();
+        level = level
+            .chunks(2)
+            .map(|pair| match pair {
+                [left, right] => {
+                    let mut hasher = Sha256::new();
+                    hasher.update([1]);
+                    hasher.update(left);
+                    hasher.update(right);
+                    hasher.finalize().into()
+                }
+                odd => odd[0],
+            })
+            .collect();
     }
     level[0]
 }
@@ -206,8 +213,10 @@ mod tests {
         entry.indexed_at_ns = stat.mtime_ns + RACY_NS;
         assert_eq!(entry.freshness(stat), Freshness::Unchanged);
         for changed in [
-            FileStat { size: 17, ..stat }, FileStat { mtime_ns: 1, ..stat },
-            FileStat { ctime_ns: 1, ..stat }, FileStat { inode: 4, ..stat },
+            FileStat { size: 17, ..stat },
+            FileStat { mtime_ns: 1, ..stat },
+            FileStat { ctime_ns: 1, ..stat },
+            FileStat { inode: 4, ..stat },
         ] {
             assert_eq!(entry.freshness(changed), Freshness::MustHash);
         }

@@ -10,7 +10,7 @@ use crate::envelope;
 use crate::error::StoreError;
 use crate::files::FileList;
 use crate::layout::Layout;
-use crate::manifest::{Manifest, SegmentId, SourceState, FILE_LIST_SCHEMA};
+use crate::manifest::{FILE_LIST_SCHEMA, Manifest, SegmentId, SourceState};
 use ctx_types::SourceName;
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -127,8 +127,8 @@ enum Lease {
 }
 
 fn take_lease(layout: &Layout, number: u64) -> Lease {
-    let opened = File::options().create(true).truncate(false).write(true).open(layout.lease(number))
-        .or_else(|_| File::open(layout.lease(number)));
+    let opened =
+        File::options().create(true).truncate(false).write(true).open(layout.lease(number)).or_else(|_| File::open(layout.lease(number)));
     let Ok(file) = opened else { return Lease::Unavailable };
     match file.try_lock_shared() {
         Ok(()) => Lease::Taken(HeldLease(file)),

@@ -45,27 +45,27 @@
 //! Reading order: [`layout`] → [`manifest`] → [`generation`] → [`store`] → [`writer`] → [`sweep`]; then the files inside
 //! a segment ([`terms`], [`vectors`], [`ranges`]) and beside them ([`log`], [`absorb`], [`blob`]).
 
-pub mod error;
-pub mod layout;
-pub(crate) mod disk;
-pub mod envelope;
-pub mod files;
-pub mod manifest;
-pub mod generation;
-pub mod store;
-pub mod lock;
-pub mod writer;
-pub mod sweep;
-pub(crate) mod checksum;
-pub(crate) mod mapped;
-pub mod terms;
-pub mod vectors;
-pub mod ranges;
-pub mod log;
 pub mod absorb;
 pub mod blob;
+pub(crate) mod checksum;
+pub(crate) mod disk;
+pub mod envelope;
+pub mod error;
+pub mod files;
+pub mod generation;
+pub mod layout;
+pub mod lock;
+pub mod log;
+pub mod manifest;
+pub(crate) mod mapped;
+pub mod ranges;
+pub mod store;
+pub mod sweep;
+pub mod terms;
+pub mod vectors;
+pub mod writer;
 
-pub use absorb::{absorb, retire, Absorbed, Offsets};
+pub use absorb::{Absorbed, Offsets, absorb, retire};
 pub use error::StoreError;
 pub use files::{FileEntry, FileList, FileStat, Freshness};
 pub use generation::Generation;
@@ -75,6 +75,6 @@ pub use manifest::{IdfIdentity, Manifest, MergeReason, SegmentId, SegmentRef, So
 pub use ranges::{PassageFilter, PassageRanges};
 pub use store::{Step, Store};
 pub use sweep::SweepReport;
-pub use terms::{TermCount, Dictionary, DictionaryBuilder, DictionaryTotals};
+pub use terms::{Dictionary, DictionaryBuilder, DictionaryTotals, TermCount};
 pub use vectors::{Neighbour, VectorFile, VectorWriter};
 pub use writer::{Change, SegmentBuild, SegmentSize, SourceUpdate, Writer};

@@ -77,20 +77,21 @@ impl Drop for WriterLock {
 pub(crate) fn acquire(layout: &Layout, wait: Duration) -> Result<WriterLock, StoreError> {
     disk::create_dir(layout.root())?;
     let path = layout.writer_lock();
-    let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&path)
-        .map_err(StoreError::io("opening", &path))?;
+    let mut file =
+        File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(StoreError::io("opening", &path))?;
     poll(layout, wait, || file.try_lock(), || read_holder(&path))?;
     let holder = serde_json::to_vec(&Holder::this_process()).unwrap_or_default();
-    file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(&holder))
-        .map_err(StoreError::io("writing", &path))?;
+    file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(&holder)).map_err(StoreError::io("writing", &path))?;
     Ok(WriterLock { file })
 }
 
 /// Attempts until it succeeds or `wait` is over. Any error of the lock call counts as "not yet": network file systems
 /// report a busy lock in several ways.
 fn poll(
-    layout: &Layout, wait: Duration,
-    mut attempt: impl FnMut() -> Result<(), TryLockError>, holder: impl Fn() -> Holder,
+    layout: &Layout,
+    wait: Duration,
+    mut attempt: impl FnMut() -> Result<(), TryLockError>,
+    holder: impl Fn() -> Holder,
 ) -> Result<(), StoreError> {
     let start = Instant::now();
     let mut pause = PAUSE_MIN;
@@ -147,7 +148,10 @@ mod tests {
     fn a_lock_that_is_busy_and_held_by_nobody_ends_with_a_word_on_network_file_systems() {
         let layout = Layout::new("/store");
         let mut attempts = 0;
-        let again = || { attempts += 1; Err(TryLockError::Error(io::Error::from(io::ErrorKind::WouldBlock))) };
+        let again = || {
+            attempts += 1;
+            Err(TryLockError::Error(io::Error::from(io::ErrorKind::WouldBlock)))
+        };
         let error = poll(&layout, Duration::from_millis(10), again, Holder::default).unwrap_err();
         assert!(attempts > 1, "one attempt is not waiting");
         assert!(error.to_string().contains("network file system"), "{error}");
@@ -166,7 +170,10 @@ mod tests {
     #[test]
     fn a_lock_that_frees_itself_is_taken() {
         let mut left = 3;
-        let attempt = || { left -= 1; if left == 0 { Ok(()) } else { Err(TryLockError::WouldBlock) } };
+        let attempt = || {
+            left -= 1;
+            if left == 0 { Ok(()) } else { Err(TryLockError::WouldBlock) }
+        };
         poll(&Layout::new("/store"), Duration::from_secs(5), attempt, Holder::default).unwrap();
     }
 }

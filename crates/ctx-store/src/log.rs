@@ -8,15 +8,15 @@
 use crate::disk;
 use crate::error::StoreError;
 use crate::layout::Layout;
-use serde::de::DeserializeOwned;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender, TrySendError};
-use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -79,8 +79,7 @@ impl LogWriter {
         disk::create_dir(&layout.logs())?;
         let start = crate::writer::now_ns();
         let path = layout.logs().join(format!("{}-{start:020}-{}.log", std::process::id(), &disk::unique_name()[..4]));
-        let mut file = File::options().append(true).read(true).create_new(true).open(&path)
-            .map_err(StoreError::io("creating", &path))?;
+        let mut file = File::options().append(true).read(true).create_new(true).open(&path).map_err(StoreError::io("creating", &path))?;
         // Where there are no locks, a log is kept for as long as its process may live: see `absorb::retire`.
         let _ = file.try_lock_shared();
         file.write_all(LOG_MAGIC).map_err(StoreError::io("writing", &path))?;
@@ -197,8 +196,7 @@ pub(crate) struct Tail {
 pub(crate) fn read_from(path: &Path, offset: u64) -> Result<Tail, StoreError> {
     let mut file = File::open(path).map_err(StoreError::io("opening", path))?;
     let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_to_end(&mut bytes))
-        .map_err(StoreError::io("reading", path))?;
+    file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_to_end(&mut bytes)).map_err(StoreError::io("reading", path))?;
     Ok(parse(disk::file_name(path), offset, &bytes))
 }
 
@@ -207,7 +205,10 @@ fn parse(log: &str, offset: u64, bytes: &[u8]) -> Tail {
     let mut rest = bytes;
     if offset == 0 {
         match rest.strip_prefix(LOG_MAGIC) {
-            Some(after) => { rest = after; tail.end = LOG_MAGIC.len() as u64 }
+            Some(after) => {
+                rest = after;
+                tail.end = LOG_MAGIC.len() as u64
+            }
             None => return Tail { torn: bytes.len() as u64, ..tail },
         }
     }

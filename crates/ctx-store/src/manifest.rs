@@ -214,8 +214,15 @@ mod tests {
 
     fn source(segments: Vec<SegmentRef>) -> SourceState {
         SourceState {
-            root: "/docs".into(), segments, file_list: "ab".into(), files: 1, idf: None, settings_digest: "s".into(),
-            fingerprint: "f".into(), published_at_ns: 1, notes: BTreeMap::new(),
+            root: "/docs".into(),
+            segments,
+            file_list: "ab".into(),
+            files: 1,
+            idf: None,
+            settings_digest: "s".into(),
+            fingerprint: "f".into(),
+            published_at_ns: 1,
+            notes: BTreeMap::new(),
         }
     }
 
@@ -239,8 +246,10 @@ mod tests {
         let mut twice = manifest(source(vec![shared.clone()]));
         twice.sources.insert(SourceName::new("other").unwrap(), source(vec![shared]));
         for bad in [
-            manifest(source(vec![segment(5, vec![3, 2])])), manifest(source(vec![segment(5, vec![5])])),
-            manifest(source(vec![segment(5, vec![2, 2])])), twice,
+            manifest(source(vec![segment(5, vec![3, 2])])),
+            manifest(source(vec![segment(5, vec![5])])),
+            manifest(source(vec![segment(5, vec![2, 2])])),
+            twice,
             manifest(SourceState { file_list: "../etc".into(), ..source(vec![]) }),
         ] {
             let error = Manifest::decode(Path::new("m"), &bad.encode()).unwrap_err();

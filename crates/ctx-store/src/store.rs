@@ -116,7 +116,8 @@ impl Store {
     }
 
     fn number(&self, name: &str) -> Result<u64, StoreError> {
-        name.strip_suffix(".json\n").filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
+        name.strip_suffix(".json\n")
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
             .and_then(|digits| digits.parse().ok())
             .ok_or_else(|| StoreError::corrupt(&self.layout().current(), "it does not name a manifest"))
     }
@@ -142,8 +143,7 @@ impl Store {
     /// Generations whose manifests are on disk, ascending.
     pub(crate) fn manifest_numbers(&self) -> Result<Vec<u64>, StoreError> {
         let paths = disk::list(&self.layout().manifests())?;
-        let mut numbers: Vec<u64> = paths.iter()
-            .filter_map(|path| disk::file_name(path).strip_suffix(".json")?.parse().ok()).collect();
+        let mut numbers: Vec<u64> = paths.iter().filter_map(|path| disk::file_name(path).strip_suffix(".json")?.parse().ok()).collect();
         numbers.sort_unstable();
         Ok(numbers)
     }

@@ -41,9 +41,7 @@ impl Add for SweepReport {
 }
 
 /// Sweeps; the caller holds the writer's lock. `removed` is called after each removal.
-pub(crate) fn run(
-    store: &Store, current: &Manifest, pending: &Pending, removed: &dyn Fn(),
-) -> Result<SweepReport, StoreError> {
+pub(crate) fn run(store: &Store, current: &Manifest, pending: &Pending, removed: &dyn Fn()) -> Result<SweepReport, StoreError> {
     let mut report = SweepReport { builds: sweep_builds(store, pending, removed)?, ..SweepReport::default() };
     let kept = sweep_manifests(store, current, &mut report, removed)?;
     let Some((segments, lists)) = referenced(store, current, &kept) else { return Ok(report) };
@@ -76,9 +74,7 @@ fn sweep_builds(store: &Store, pending: &Pending, removed: &dyn Fn()) -> Result<
 }
 
 /// Removes manifests without readers; returns the older ones that stay.
-fn sweep_manifests(
-    store: &Store, current: &Manifest, report: &mut SweepReport, removed: &dyn Fn(),
-) -> Result<Vec<u64>, StoreError> {
+fn sweep_manifests(store: &Store, current: &Manifest, report: &mut SweepReport, removed: &dyn Fn()) -> Result<Vec<u64>, StoreError> {
     let mut kept = Vec::new();
     for number in store.manifest_numbers()?.into_iter().filter(|number| *number != current.generation) {
         // Held until the manifest is gone: a reader that takes the lease afterwards finds no manifest and looks again.

@@ -95,9 +95,7 @@ fn insert(map: &mut MapBuilder<Vec<u8>>, key: &str, value: u64) -> Result<(), St
     if key.len() > TERM_BYTES_MAX {
         return Ok(());
     }
-    map.insert(key, value).map_err(|error| StoreError::Inconsistent {
-        doing: "adding to a term dictionary", problem: error.to_string(),
-    })
+    map.insert(key, value).map_err(|error| StoreError::Inconsistent { doing: "adding to a term dictionary", problem: error.to_string() })
 }
 
 /// A part of the mapped file.
@@ -136,8 +134,8 @@ impl Dictionary {
             return Err(file.corrupt("its header is damaged"));
         }
         let size = |at| usize::try_from(file.u64_at(at)).ok();
-        let ends = size(40).and_then(|terms| HEADER_BYTES.checked_add(terms))
-            .and_then(|middle| Some((middle, middle.checked_add(size(48)?)?)));
+        let ends =
+            size(40).and_then(|terms| HEADER_BYTES.checked_add(terms)).and_then(|middle| Some((middle, middle.checked_add(size(48)?)?)));
         let Some((middle, end)) = ends.filter(|(_, end)| *end == file.len()) else {
             return Err(file.corrupt("it is cut short"));
         };

@@ -249,10 +249,12 @@ mod tests {
 
     fn unit(seed: u32, dimension: usize) -> Vec<f32> {
         let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12_345);
-        let values: Vec<f32> = (0..dimension).map(|_| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / 8_388_608.0 - 1.0
-        }).collect();
+        let values: Vec<f32> = (0..dimension)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 8) as f32 / 8_388_608.0 - 1.0
+            })
+            .collect();
         let norm = values.iter().map(|v| v * v).sum::<f32>().sqrt();
         values.into_iter().map(|v| v / norm).collect()
     }

@@ -9,8 +9,8 @@ use crate::error::StoreError;
 use crate::files::FileList;
 use crate::generation::{Generation, Opened};
 use crate::lock::WriterLock;
-use crate::manifest::{IdfIdentity, Manifest, SegmentId, SegmentRef, SourceState, FILE_LIST_SCHEMA};
-use crate::store::{Step, Store, StepHook};
+use crate::manifest::{FILE_LIST_SCHEMA, IdfIdentity, Manifest, SegmentId, SegmentRef, SourceState};
+use crate::store::{Step, StepHook, Store};
 use crate::sweep::{self, SweepReport};
 use ctx_types::SourceName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,8 +65,15 @@ impl SourceUpdate {
     /// An update that changes nothing but the root.
     pub fn new(name: SourceName, root: impl Into<String>) -> Self {
         SourceUpdate {
-            name, root: root.into(), add_segments: Vec::new(), drop_segments: BTreeSet::new(),
-            tombstones: BTreeMap::new(), files: None, idf: None, settings_digest: None, notes: None,
+            name,
+            root: root.into(),
+            add_segments: Vec::new(),
+            drop_segments: BTreeSet::new(),
+            tombstones: BTreeMap::new(),
+            files: None,
+            idf: None,
+            settings_digest: None,
+            notes: None,
         }
     }
 }
@@ -141,8 +148,13 @@ impl Writer {
         self.lock_pending().folders.insert(path.clone());
         fs::create_dir(&path).map_err(StoreError::io("creating", &path))?;
         Ok(SegmentBuild {
-            target: self.store.layout().segment(&id), id, path, source: source.clone(),
-            pending: Arc::clone(&self.pending), hook: self.hook.clone(), sealed: false,
+            target: self.store.layout().segment(&id),
+            id,
+            path,
+            source: source.clone(),
+            pending: Arc::clone(&self.pending),
+            hook: self.hook.clone(),
+            sealed: false,
         })
     }
 
@@ -156,7 +168,9 @@ impl Writer {
         manifest.generation += 1;
         for change in changes {
             match change {
-                Change::Remove(name) => { manifest.sources.remove(&name); }
+                Change::Remove(name) => {
+                    manifest.sources.remove(&name);
+                }
                 Change::Update(update) => self.apply(&mut manifest, update)?,
             }
         }
@@ -185,10 +199,13 @@ impl Writer {
         let segments = merge_segments(old_segments, &update)?;
         let (file_list, files, fingerprint) = list;
         let state = SourceState {
-            root: update.root, segments, file_list, files, fingerprint,
+            root: update.root,
+            segments,
+            file_list,
+            files,
+            fingerprint,
             idf: update.idf.or_else(|| old.as_ref().and_then(|old| old.idf.clone())),
-            settings_digest: update.settings_digest
-                .or_else(|| old.as_ref().map(|old| old.settings_digest.clone())).unwrap_or_default(),
+            settings_digest: update.settings_digest.or_else(|| old.as_ref().map(|old| old.settings_digest.clone())).unwrap_or_default(),
             published_at_ns: now_ns(),
             notes: update.notes.or_else(|| old.map(|old| old.notes)).unwrap_or_default(),
         };
@@ -278,7 +295,9 @@ fn merge_segments(old: Vec<SegmentRef>, update: &SourceUpdate) -> Result<Vec<Seg
     segments.retain(|segment| !update.drop_segments.contains(&segment.id));
     segments.extend(update.add_segments.iter().cloned());
     for (id, documents) in &update.tombstones {
-        let segment = segments.iter_mut().find(|segment| segment.id == *id)
+        let segment = segments
+            .iter_mut()
+            .find(|segment| segment.id == *id)
             .ok_or_else(|| inconsistent(format!("source {} has no segment {id} to delete from", update.name)))?;
         let all: BTreeSet<u32> = segment.tombstones.iter().chain(documents).copied().collect();
         segment.tombstones = all.into_iter().collect();

@@ -55,7 +55,8 @@ fn sources_come_change_and_go() {
     let (_folder, store) = store();
     let mut w = writer(&store);
     let first = seal(&w, "docs", 5);
-    w.publish(vec![Change::Update(update("docs", vec![first.clone()], &["a", "b"])), Change::Update(update("empty", vec![], &[]))]).unwrap();
+    w.publish(vec![Change::Update(update("docs", vec![first.clone()], &["a", "b"])), Change::Update(update("empty", vec![], &[]))])
+        .unwrap();
     let one = store.current().unwrap();
     assert_eq!((one.number(), one.source(&name("docs")).unwrap().live_documents()), (1, 5));
     assert_eq!(one.files(&name("docs")).unwrap().len(), 2);

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use ctx_store::{
-    absorb, Change, Durability, FileEntry, FileList, LogWriter, Offsets, SegmentSize, SourceUpdate, Store, StoreError, Writer,
+    Change, Durability, FileEntry, FileList, LogWriter, Offsets, SegmentSize, SourceUpdate, Store, StoreError, Writer, absorb,
 };
 use ctx_types::SourceName;
 use std::env;
@@ -27,8 +27,12 @@ fn docs() -> SourceName {
 fn child(test: &str, folder: &Path, stop: u32) -> Child {
     Command::new(env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env(FOLDER, folder).env(STOP, stop.to_string())
-        .stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+        .env(FOLDER, folder)
+        .env(STOP, stop.to_string())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 /// The store and number given by the parent; `None` when the harness runs the child's test by itself.
@@ -93,7 +97,9 @@ fn a_writer_that_dies_at_any_step_leaves_the_old_or_the_new_generation() {
         assert_eq!(read(&store).as_deref(), Some("three"));
         store.forget();
         writer.sweep().unwrap();
-        for (name, folder) in [("segments", store.layout().segments()), ("manifests", store.layout().manifests()), ("files", store.layout().file_lists())] {
+        for (name, folder) in
+            [("segments", store.layout().segments()), ("manifests", store.layout().manifests()), ("files", store.layout().file_lists())]
+        {
             assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "stopped at {stop}: leftovers in {name}");
         }
         assert_eq!(fs::read_dir(store.layout().building()).unwrap().count(), 0);

@@ -1,11 +1,13 @@
 //! Catalogs and probes for tests: values that look like what the embedded engine describes.
 
 use ctx_types::catalog::{
-    AccessCapability, Availability, Capabilities, EmbeddingInventory, Locality, ModelEntry, Prices, SourceEntry, SourceState, TokenizerFamily, VerifierEntry,
+    AccessCapability, Availability, Capabilities, EmbeddingInventory, Locality, ModelEntry, Prices, SourceEntry, SourceState,
+    TokenizerFamily, VerifierEntry,
 };
 use ctx_types::probe::{IdentifierHits, SourceProbe, TermFrequency};
 use ctx_types::{
-    AccessPath, Catalog, Certainty, Estimated, FuseMethod, Layout, Micros, ModelName, PicoUsd, Ppm, Probe, Sensitivity, SourceKind, SourceName, Strategy, Tokens,
+    AccessPath, Catalog, Certainty, Estimated, FuseMethod, Layout, Micros, ModelName, PicoUsd, Ppm, Probe, Sensitivity, SourceKind,
+    SourceName, Strategy, Tokens,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +39,11 @@ pub fn files(passages: u64) -> SourceEntry {
         vocabulary: 12_000,
         languages: BTreeMap::from([("en".to_owned(), passages)]),
         embedding: Some(EmbeddingInventory {
-            model: "all-minilm-static".into(), dimension: 256, model_hash: "m0".into(), idf_version: "i0".into(), vectors: passages,
+            model: "all-minilm-static".into(),
+            dimension: 256,
+            model_hash: "m0".into(),
+            idf_version: "i0".into(),
+            vectors: passages,
         }),
         sensitivity: Sensitivity::Internal,
         sensitive_values: BTreeMap::new(),
@@ -74,7 +80,13 @@ pub fn local_model() -> ModelEntry {
         accepts: Sensitivity::Restricted,
         context_window: Some(Tokens(8_192)),
         max_output: Some(Tokens(512)),
-        prices: Prices { input: Some(PicoUsd(0)), cached_input: Some(PicoUsd(0)), cache_write: Some(PicoUsd(0)), output: Some(PicoUsd(0)), provenance: "configured: local".into() },
+        prices: Prices {
+            input: Some(PicoUsd(0)),
+            cached_input: Some(PicoUsd(0)),
+            cache_write: Some(PicoUsd(0)),
+            output: Some(PicoUsd(0)),
+            provenance: "configured: local".into(),
+        },
         first_token: Estimated::new(Micros(300_000), Micros(50_000), Micros(2_000_000), Certainty::Prior, "test"),
         per_token: Estimated::new(Micros(20_000), Micros(5_000), Micros(80_000), Certainty::Prior, "test"),
         output_tokens: Estimated::new(Tokens(150), Tokens(30), Tokens(400), Certainty::Prior, "test"),
@@ -92,7 +104,13 @@ pub fn remote_model() -> ModelEntry {
         accepts: Sensitivity::Internal,
         context_window: Some(Tokens(200_000)),
         max_output: Some(Tokens(8_192)),
-        prices: Prices { input: Some(PicoUsd(3_000_000)), cached_input: Some(PicoUsd(300_000)), cache_write: Some(PicoUsd(3_750_000)), output: Some(PicoUsd(15_000_000)), provenance: "built-in table".into() },
+        prices: Prices {
+            input: Some(PicoUsd(3_000_000)),
+            cached_input: Some(PicoUsd(300_000)),
+            cache_write: Some(PicoUsd(3_750_000)),
+            output: Some(PicoUsd(15_000_000)),
+            provenance: "built-in table".into(),
+        },
         first_token: Estimated::new(Micros(600_000), Micros(200_000), Micros(1_500_000), Certainty::Prior, "test"),
         per_token: Estimated::new(Micros(12_000), Micros(6_000), Micros(30_000), Certainty::Prior, "test"),
         tokenizer: TokenizerFamily::O200k,

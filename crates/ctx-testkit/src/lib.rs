@@ -4,7 +4,7 @@
 //! runtime is tested on, faults included.
 
 pub mod catalogs;
-pub mod traces;
 pub mod plans;
+pub mod traces;
 
 pub mod fakes;

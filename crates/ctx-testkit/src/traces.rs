@@ -3,7 +3,7 @@
 use ctx_planner::Planned;
 use ctx_types::estimate::TokenClasses;
 use ctx_types::outcome::{Outcome, Spend, Verdict};
-use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, Trace, TRACE_SCHEMA_VERSION};
+use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, TRACE_SCHEMA_VERSION, Trace};
 use ctx_types::{Micros, Ppm, Probe, Status, Tokens};
 
 /// A run in which every primary node did about what was expected of it (a tenth slower, a quarter fewer tokens) and nothing
@@ -21,7 +21,17 @@ pub fn completed(planned: &Planned) -> Trace {
             let (status, start, end, attempts) =
                 if step.primary { (NodeStatus::Done, step.expected_start, end, 1) } else { (NodeStatus::NotRun, Micros(0), Micros(0), 0) };
             let actual = if step.primary { actual(node) } else { NodeActual::default() };
-            Some(NodeTrace { node: node.id.to_string(), operator: node.op.to_string(), status, start, end, attempts, estimate: node.estimate.clone(), actual, error: None })
+            Some(NodeTrace {
+                node: node.id.to_string(),
+                operator: node.op.to_string(),
+                status,
+                start,
+                end,
+                attempts,
+                estimate: node.estimate.clone(),
+                actual,
+                error: None,
+            })
         })
         .collect();
     let tokens = TokenClasses { input: plan.estimate.tokens.input, output: plan.estimate.tokens.output, ..TokenClasses::default() };
@@ -50,7 +60,13 @@ pub fn completed(planned: &Planned) -> Trace {
             citations: Vec::new(),
             verdict: Some(Verdict { verifier: "test".into(), passed: true, confidence: Ppm(800_000), findings: Vec::new() }),
             evidence: Some(Ppm(850_000)),
-            spend: Spend { cost: plan.estimate.cost.value, cost_incomplete: plan.estimate.cost_incomplete, tokens, calls: plan.estimate.calls, elapsed },
+            spend: Spend {
+                cost: plan.estimate.cost.value,
+                cost_incomplete: plan.estimate.cost_incomplete,
+                tokens,
+                calls: plan.estimate.calls,
+                elapsed,
+            },
             plan: Some(plan.id.clone()),
             trace: "run_test".into(),
             notes: Vec::new(),

@@ -1,7 +1,7 @@
 //! What must hold of every explanation: text and JSON show the same numbers, no width breaks it, nothing hostile is printed,
 //! redaction leaves no word of the goal in any format, and q-errors stay finite.
 
-use ctx_explain::{explain, json, redact, text, Decision, ExplainInput, Explanation, Options, TextOptions};
+use ctx_explain::{Decision, ExplainInput, Explanation, Options, TextOptions, explain, json, redact, text};
 use ctx_planner::Planned;
 use ctx_testkit::plans::World;
 use ctx_testkit::{catalogs, traces};
@@ -10,7 +10,8 @@ use serde_json::Value;
 const GOAL: &str = "Why did Zebulon's \u{202e}checkout\u{1b}[31m fail with E4021 in \"blue harbor\" yesterday?";
 
 fn planned() -> Planned {
-    let catalog = catalogs::catalog(&[("docs", catalogs::files(5_000)), ("logs", catalogs::files(900))], &[("premium", catalogs::remote_model())]);
+    let catalog =
+        catalogs::catalog(&[("docs", catalogs::files(5_000)), ("logs", catalogs::files(900))], &[("premium", catalogs::remote_model())]);
     let probe = catalogs::probe(&[
         ("docs", catalogs::source_probe(&[("checkout", 60)], &[("e4021", 1)])),
         ("logs", catalogs::source_probe(&[("checkout", 44)], &[("e4021", 7)])),

@@ -43,7 +43,8 @@ fn no_golden_holds_an_error_that_its_name_does_not_announce() {
     while let Some(path) = files.pop() {
         if path.is_dir() {
             files.extend(std::fs::read_dir(&path).expect("plans/ is readable").map(|e| e.expect("an entry").path()));
-        } else if !path.to_string_lossy().contains("refused") && std::fs::read_to_string(&path).expect("a text file").contains("\nerror: ") {
+        } else if !path.to_string_lossy().contains("refused") && std::fs::read_to_string(&path).expect("a text file").contains("\nerror: ")
+        {
             wrong.push(path);
         }
     }
@@ -56,7 +57,12 @@ fn the_default_explanation_of_one_source_fits_a_terminal() {
     const COLUMNS: usize = 100;
     let catalog = catalogs::catalog(&[("docs", catalogs::files(5_000))], &[]);
     let said = || catalogs::source_probe(&[("plan", 900), ("infeas", 14)], &[("e0502", 3)]);
-    for goal in ["How does the planner decide that a plan is infeasible?", "What does E0502 mean?", "Compare HNSW with IVF.", &"very long ".repeat(300)] {
+    for goal in [
+        "How does the planner decide that a plan is infeasible?",
+        "What does E0502 mean?",
+        "Compare HNSW with IVF.",
+        &"very long ".repeat(300),
+    ] {
         let Ok(planned) = World::of(catalog.clone(), catalogs::probe(&[("docs", said())]), goal).plan() else { continue };
         let input = ctx_explain::ExplainInput {
             decision: ctx_explain::Decision::Planned { plan: &planned.plan, graph: &planned.graph },

@@ -51,7 +51,11 @@ fn worlds() -> Vec<Planned> {
     );
     let goals = ["How is E0502 reported?", "How does the planner decide that a plan is infeasible?"];
     let plans = [one, two].into_iter().flat_map(|catalog| {
-        goals.map(|goal| World::of(catalog.clone(), catalogs::probe(&[("docs", catalogs::source_probe(&[("plan", 40)], &[("E0502", 2)]))]), goal).plan().expect("a feasible goal"))
+        goals.map(|goal| {
+            World::of(catalog.clone(), catalogs::probe(&[("docs", catalogs::source_probe(&[("plan", 40)], &[("E0502", 2)]))]), goal)
+                .plan()
+                .expect("a feasible goal")
+        })
     });
     plans.collect()
 }
@@ -92,7 +96,11 @@ fn what_is_written_is_valid() {
 
 #[test]
 fn an_infeasible_answer_is_a_valid_explanation() {
-    let world = World::of(catalogs::catalog(&[("docs", catalogs::files(10))], &[]), ctx_types::Probe::default(), "How many errors are there in total?");
+    let world = World::of(
+        catalogs::catalog(&[("docs", catalogs::files(10))], &[]),
+        ctx_types::Probe::default(),
+        "How many errors are there in total?",
+    );
     let Err(ctx_planner::PlanError::Infeasible(infeasible)) = world.plan() else { panic!("a sum cannot be quoted") };
     let goal = ctx_types::Goal::new("How many errors are there in total?");
     let input = ctx_explain::ExplainInput {
@@ -115,7 +123,8 @@ fn damage_is_refused() {
     let mut graph = serde_json::to_value(&planned.graph).expect("a graph is JSON");
     graph.as_object_mut().expect("an object").remove("edges");
     assert!(!validator("graph").is_valid(&graph), "a graph without edges passes");
-    let mut quote = serde_json::to_value(ctx_simulate::simulate(&planned.plan, &planned.graph, 1).expect("a valid graph")).expect("a quote is JSON");
+    let mut quote =
+        serde_json::to_value(ctx_simulate::simulate(&planned.plan, &planned.graph, 1).expect("a valid graph")).expect("a quote is JSON");
     quote["cost"]["mid"] = Value::Null;
     assert!(!validator("simulation").is_valid(&quote), "a cost of null passes");
 }

@@ -13,34 +13,34 @@
 //! Reading order: [`goal`] → [`intent`] → [`catalog`] → [`probe`] → [`alternative`] → [`estimate`] → [`plan`] →
 //! [`outcome`] → [`trace`]; [`passage`] holds what retrieval returns.
 
-pub mod units;
-pub mod certainty;
-pub mod id;
-pub mod names;
-pub mod passage;
-pub mod goal;
-pub mod settings;
-pub mod intent;
-pub mod catalog;
-pub mod probe;
 pub mod alternative;
+pub mod catalog;
+pub mod certainty;
 pub mod estimate;
-pub mod plan;
+pub mod goal;
+pub mod id;
+pub mod intent;
+pub mod names;
 pub mod outcome;
+pub mod passage;
+pub mod plan;
+pub mod probe;
+pub mod settings;
 pub mod trace;
+pub mod units;
 
 pub use alternative::{AccessPath, Alternative, AlternativeId, Fate, FuseMethod, Layout, Operator, Stage, Strategy};
 pub use catalog::{Catalog, ModelEntry, SourceEntry};
 pub use certainty::{Certainty, Estimated};
 pub use estimate::{AlternativeEstimate, PlanEstimate};
 pub use goal::{Constraints, Goal, Objective, Principal, Weights};
-pub use id::{canonical_json, content_id, ContentId, IdError};
+pub use id::{ContentId, IdError, canonical_json, content_id};
 pub use intent::{Bucket, Intent};
 pub use names::{ModelName, NameError, Sensitivity, SourceKind, SourceName};
 pub use outcome::{Citation, Outcome, Status};
 pub use passage::{ByteRange, Hit, Passage};
 pub use plan::{Infeasible, Plan, Rejection};
-pub use settings::{Denial, Settings};
 pub use probe::{Probe, SourceProbe};
+pub use settings::{Denial, Settings};
 pub use trace::Trace;
 pub use units::{MicroNats, Micros, NanoUsd, PicoUsd, Ppm, Score, Tokens};

@@ -96,8 +96,15 @@ pub enum SourceKind {
 impl SourceKind {
     /// Every kind, in canonical order.
     pub const ALL: [SourceKind; 9] = [
-        SourceKind::Files, SourceKind::Logs, SourceKind::Tables, SourceKind::Git, SourceKind::Graph,
-        SourceKind::Metrics, SourceKind::Conversation, SourceKind::Http, SourceKind::Service,
+        SourceKind::Files,
+        SourceKind::Logs,
+        SourceKind::Tables,
+        SourceKind::Git,
+        SourceKind::Graph,
+        SourceKind::Metrics,
+        SourceKind::Conversation,
+        SourceKind::Http,
+        SourceKind::Service,
     ];
 }
 

@@ -55,7 +55,12 @@ impl Status {
             Status::Infeasible => 3,
             Status::Abstained => 4,
             Status::VerificationFailed => 5,
-            Status::BudgetUsd | Status::BudgetTokens | Status::BudgetTime | Status::BudgetCalls | Status::BudgetTools | Status::MaxSteps => 6,
+            Status::BudgetUsd
+            | Status::BudgetTokens
+            | Status::BudgetTime
+            | Status::BudgetCalls
+            | Status::BudgetTools
+            | Status::MaxSteps => 6,
             Status::ProviderFailed => 7,
             Status::Paused => 8,
             Status::Refused | Status::Blocked => 9,

@@ -10,11 +10,16 @@ pub(super) fn check(workspace: &Workspace, architecture: &str) -> Vec<Violation>
     }
     let listed = |name: &str| architecture.contains(&format!("`{name}`"));
     // Tests, benchmarks and examples are known by their folders.
-    let folder = |name: &str| name.strip_prefix("ctx-").is_some_and(|folder| {
-        ["tests", "benchmarks", "examples"].contains(&folder) && architecture.contains(&format!("`{folder}/`"))
-    });
-    workspace.packages.keys().filter(|name| !listed(name) && !folder(name))
-        .map(|name| Violation::new("ARCHITECTURE.md", format!("does not list `{name}`"))).collect()
+    let folder = |name: &str| {
+        name.strip_prefix("ctx-")
+            .is_some_and(|folder| ["tests", "benchmarks", "examples"].contains(&folder) && architecture.contains(&format!("`{folder}/`")))
+    };
+    workspace
+        .packages
+        .keys()
+        .filter(|name| !listed(name) && !folder(name))
+        .map(|name| Violation::new("ARCHITECTURE.md", format!("does not list `{name}`")))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What planner crates must not name: clocks, threads, files, the environment, unordered maps, and floating-point
 //! functions whose last bit differs by platform. Comments, texts and test modules are free.
 
-use super::{crate_of, TextFile, Violation, PLANNER};
+use super::{PLANNER, TextFile, Violation, crate_of};
 
 /// A name and what to write instead. Names of letters match whole words.
 const BANNED: [(&str, &str); 12] = [

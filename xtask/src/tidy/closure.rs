@@ -1,6 +1,6 @@
 //! Planner crates build without a database, an HTTP client or an async runtime, however far down.
 
-use super::{Violation, PLANNER};
+use super::{PLANNER, Violation};
 use crate::workspace::Workspace;
 
 /// Packages that must not be reached, and why. A trailing `*` means any ending.

@@ -1,10 +1,10 @@
 //! The rules of ARCHITECTURE.md that a machine can check; one file per rule, each with a planted violation in its tests.
 
-mod edges;
-mod closure;
 mod architecture;
-mod heads;
 mod bans;
+mod closure;
+mod edges;
+mod heads;
 mod words;
 
 use crate::workspace::{self, Workspace};
@@ -15,8 +15,17 @@ use std::process::{Command, ExitCode};
 
 /// Crates that know no I/O, clock, thread, environment or async.
 pub(crate) const PLANNER: [&str; 11] = [
-    "ctx-types", "ctx-graph", "ctx-intent", "ctx-candidates", "ctx-cost", "ctx-optimizer", "ctx-simulate", "ctx-scheduler",
-    "ctx-planner", "ctx-plan-cache", "ctx-explain",
+    "ctx-types",
+    "ctx-graph",
+    "ctx-intent",
+    "ctx-candidates",
+    "ctx-cost",
+    "ctx-optimizer",
+    "ctx-simulate",
+    "ctx-scheduler",
+    "ctx-planner",
+    "ctx-plan-cache",
+    "ctx-explain",
 ];
 
 /// A broken rule: where, and what to do instead.
@@ -65,10 +74,17 @@ pub(crate) fn tidy() -> Result<ExitCode> {
 
 /// Files that git knows or would add, as far as they are text.
 fn tracked_text_files(root: &Path) -> Result<Vec<TextFile>> {
-    let output = Command::new("git").current_dir(root)
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).output().context("running git ls-files")?;
-    let mut paths: Vec<PathBuf> = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty())
-        .map(|path| PathBuf::from(String::from_utf8_lossy(path).into_owned())).collect();
+    let output = Command::new("git")
+        .current_dir(root)
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .output()
+        .context("running git ls-files")?;
+    let mut paths: Vec<PathBuf> = output
+        .stdout
+        .split(|byte| *byte == 0)
+        .filter(|path| !path.is_empty())
+        .map(|path| PathBuf::from(String::from_utf8_lossy(path).into_owned()))
+        .collect();
     paths.sort();
     paths.dedup();
     let read = |path: PathBuf| {

@@ -8,16 +8,21 @@ const MACHINE_PATHS: [&str; 4] = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), 
 /// No text file holds an absolute path below those folders.
 pub(super) fn check(files: &[TextFile]) -> Vec<Violation> {
     let lines = files.iter().flat_map(|file| file.text.lines().enumerate().map(move |(index, line)| (file, index, line)));
-    lines.filter_map(|(file, index, line)| {
-        let path = MACHINE_PATHS.iter().find(|path| begins_a_path(line, path))?;
-        Some(Violation::new(format!("{}:{}", file.path, index + 1), format!("names a folder of one machine ({path}…)")))
-    }).collect()
+    lines
+        .filter_map(|(file, index, line)| {
+            let path = MACHINE_PATHS.iter().find(|path| begins_a_path(line, path))?;
+            Some(Violation::new(format!("{}:{}", file.path, index + 1), format!("names a folder of one machine ({path}…)")))
+        })
+        .collect()
 }
 
 /// Whether `path` stands where a path begins: `docs/home/` and `example.org/home/` are somebody else's.
 fn begins_a_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
-        !line[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '}' | ')' | '>' | '~' | '*'))
+        !line[..at]
+            .chars()
+            .next_back()
+            .is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '}' | ')' | '>' | '~' | '*'))
     })
 }
 

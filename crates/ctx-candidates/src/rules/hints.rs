@@ -21,7 +21,9 @@ pub(crate) fn names(operator: &Operator) -> Vec<String> {
 fn has_name(view: &View<'_>, stage: &Stage, name: &str) -> bool {
     use ctx_types::{AccessPath, FuseMethod, Layout, Strategy};
     match stage {
-        Stage::Access(source) => view.source(source).is_some_and(|e| AccessPath::from_name(name).is_some_and(|p| e.access.iter().any(|a| a.path == p))),
+        Stage::Access(source) => {
+            view.source(source).is_some_and(|e| AccessPath::from_name(name).is_some_and(|p| e.access.iter().any(|a| a.path == p)))
+        }
         Stage::Fuse => FuseMethod::from_name(name).is_some(),
         Stage::Pack => Layout::from_name(name).is_some(),
         Stage::Answer => Strategy::from_name(name).is_some(),

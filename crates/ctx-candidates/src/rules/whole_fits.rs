@@ -1,6 +1,6 @@
 //! A whole source is sent only if it is known to fit the largest pack budget.
 
-use crate::{grid, View};
+use crate::{View, grid};
 use ctx_types::catalog::SourceState;
 use ctx_types::{AccessPath, Alternative, Operator, Stage};
 

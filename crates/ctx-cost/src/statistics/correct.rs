@@ -9,9 +9,9 @@
 //!
 //! On the probability scales the interval is that of a mean: the prior counts as so many outcomes as its width is worth.
 
+use super::Statistics;
 use super::key::{Scale, StatKey};
 use super::published::Published;
-use super::Statistics;
 use ctx_types::{Certainty, Estimated, Micros, NanoUsd, PicoUsd, Ppm, Tokens};
 
 /// Half-width of a 90 % interval in standard errors.

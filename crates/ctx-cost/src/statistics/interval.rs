@@ -4,7 +4,7 @@
 //! the lower end its mirror image (CITATIONS 3, 4). With equal weights the interval holds the next outcome with probability
 //! ≥ .9 whatever the distribution; decay trades that guarantee for freshness by a bounded amount.
 
-use super::sample::{Item, Sample, Weighed, WEIGHT_ONE};
+use super::sample::{Item, Sample, WEIGHT_ONE, Weighed};
 
 /// Outcomes (after decay) that a key needs for an interval of its own; below it uses its parent's.
 pub const CONFORMAL_N_MIN: u64 = 50;

@@ -52,8 +52,18 @@ pub enum Scale {
 impl Field {
     /// Every field, in canonical order.
     pub const ALL: [Field; 12] = [
-        Field::Hits, Field::Tokens, Field::OutputTokens, Field::Cost, Field::Latency, Field::FirstToken, Field::PerToken,
-        Field::TokenRatio, Field::Evidence, Field::Accuracy, Field::Verdict, Field::Failure,
+        Field::Hits,
+        Field::Tokens,
+        Field::OutputTokens,
+        Field::Cost,
+        Field::Latency,
+        Field::FirstToken,
+        Field::PerToken,
+        Field::TokenRatio,
+        Field::Evidence,
+        Field::Accuracy,
+        Field::Verdict,
+        Field::Failure,
     ];
 
     /// How it is compared.
@@ -252,9 +262,10 @@ mod tests {
     fn keys_coarsen_from_size_over_bucket_and_operator_to_the_class() {
         let key = StatKey::access("t", Field::Latency, AccessPath::Bm25, Bucket::Conceptual, SizeClass::of(4_000));
         let chain: Vec<String> = key.chain().iter().map(StatKey::to_string).collect();
-        assert_eq!(chain, [
-            "latency/access/bm25/conceptual/medium", "latency/access/bm25/conceptual", "latency/access/bm25", "latency/access",
-        ]);
+        assert_eq!(
+            chain,
+            ["latency/access/bm25/conceptual/medium", "latency/access/bm25/conceptual", "latency/access/bm25", "latency/access",]
+        );
         assert!(key.chain().is_sorted_by_key(|k| std::cmp::Reverse(k.depth())));
     }
 }

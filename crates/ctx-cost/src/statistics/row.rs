@@ -2,8 +2,8 @@
 
 use super::interval::{absolute_quantile, conformal, drifted};
 use super::key::{Scale, StatKey};
-use super::sample::{Sample, HALF_LIFE_SECONDS};
-use super::{version_of, Cell, Statistics, ABSENT_VERSION};
+use super::sample::{HALF_LIFE_SECONDS, Sample};
+use super::{ABSENT_VERSION, Cell, Statistics, version_of};
 use serde::Serialize;
 
 /// One key, for people. Ratios and q-errors are factors (1.0: no error); on the probability scales `bias` and the interval
@@ -69,7 +69,8 @@ fn row(key: &StatKey, cell: &Cell, as_of: u64) -> StatRow {
     let (sample, scale) = (&cell.sample, key.field.scale());
     let weighed = sample.weighed(as_of);
     let ends = conformal(&weighed).filter(|_| scale == Scale::Ratio);
-    let q_error = |share| absolute_quantile(sample, share).filter(|_| scale == Scale::Ratio).and_then(|size| shown(i64::try_from(size).ok()?, scale));
+    let q_error =
+        |share| absolute_quantile(sample, share).filter(|_| scale == Scale::Ratio).and_then(|size| shown(i64::try_from(size).ok()?, scale));
     let (coverage, coverage_n) = coverage(sample);
     let published = cell.published.serial > 0;
     StatRow {

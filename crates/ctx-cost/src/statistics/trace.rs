@@ -70,7 +70,14 @@ impl Reader<'_> {
         .collect()
     }
 
-    fn compare<T: Quantity>(&self, node: &NodeTrace, key: &StatKey, field: Field, estimate: Option<&Estimated<T>>, actual: Option<T>) -> Option<Observation> {
+    fn compare<T: Quantity>(
+        &self,
+        node: &NodeTrace,
+        key: &StatKey,
+        field: Field,
+        estimate: Option<&Estimated<T>>,
+        actual: Option<T>,
+    ) -> Option<Observation> {
         let (estimate, actual) = (estimate?, actual?);
         let known = matches!(estimate.certainty, Certainty::Measured { .. } | Certainty::Prior);
         let key = key.of(field);

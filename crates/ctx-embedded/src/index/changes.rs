@@ -34,7 +34,12 @@ impl Changes {
 }
 
 /// Compares. `trusted` is false where every file has to be read again (other settings, a damaged segment).
-pub(crate) fn changes(root: &Path, exclude: &[PathBuf], files: &FileList, is_trusted: impl Fn(&FileEntry) -> bool) -> Result<Changes, EmbeddedError> {
+pub(crate) fn changes(
+    root: &Path,
+    exclude: &[PathBuf],
+    files: &FileList,
+    is_trusted: impl Fn(&FileEntry) -> bool,
+) -> Result<Changes, EmbeddedError> {
     let is_known = |path: &str, stamp: &Stamp| {
         files.get(path).is_some_and(|entry| entry.segment.is_some() && entry.freshness(stat(stamp)) == Freshness::Unchanged)
     };

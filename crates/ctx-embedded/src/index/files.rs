@@ -45,10 +45,16 @@ pub(crate) struct FileReader<'a> {
 
 impl FileReader<'_> {
     /// Adds one file.
-    pub(crate) fn add(&self, builder: &mut SegmentsBuilder<'_>, entry: &Entry, abandoned: &mut Vec<Abandoned>) -> Result<Outcome, EmbeddedError> {
+    pub(crate) fn add(
+        &self,
+        builder: &mut SegmentsBuilder<'_>,
+        entry: &Entry,
+        abandoned: &mut Vec<Abandoned>,
+    ) -> Result<Outcome, EmbeddedError> {
         builder.begin_file()?;
         let read_at_ns = now_ns();
-        let result = if entry.stamp.size <= WHOLE_BYTES_MAX { self.whole(builder, entry) } else { self.streamed(builder, entry, abandoned) };
+        let result =
+            if entry.stamp.size <= WHOLE_BYTES_MAX { self.whole(builder, entry) } else { self.streamed(builder, entry, abandoned) };
         match result {
             Ok((head, documents)) => Ok(Outcome::Indexed(Indexed { head, read_at_ns, first: documents.first, documents: documents.count })),
             Err(EmbeddedError::Ingest(IngestError::Sink { path, cause })) => Err(sink_error(path, cause)),
@@ -71,7 +77,10 @@ impl FileReader<'_> {
     }
 
     fn streamed(
-        &self, builder: &mut SegmentsBuilder<'_>, entry: &Entry, abandoned: &mut Vec<Abandoned>,
+        &self,
+        builder: &mut SegmentsBuilder<'_>,
+        entry: &Entry,
+        abandoned: &mut Vec<Abandoned>,
     ) -> Result<(DocumentHead, Documents), EmbeddedError> {
         let hash = content_hash(self.root, &entry.path)?;
         let kind = kind::kind_of_name(&entry.path).unwrap_or(ctx_ingest::DocumentKind::Text).to_string();

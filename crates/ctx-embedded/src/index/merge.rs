@@ -64,10 +64,10 @@ impl Passages<'_> {
             return Ok(row);
         }
         let rows = self.segment.open.rows()?;
-        self.buffer = rows.passages_in(ordinal..ordinal.saturating_add(PASSAGES_BATCH))?.into_iter().map(|row| (row.ordinal, row)).collect();
-        self.buffer.remove(&ordinal).ok_or_else(|| EmbeddedError::Damaged {
-            path: rows.path().to_owned(),
-            problem: format!("there is no passage {ordinal}"),
-        })
+        self.buffer =
+            rows.passages_in(ordinal..ordinal.saturating_add(PASSAGES_BATCH))?.into_iter().map(|row| (row.ordinal, row)).collect();
+        self.buffer
+            .remove(&ordinal)
+            .ok_or_else(|| EmbeddedError::Damaged { path: rows.path().to_owned(), problem: format!("there is no passage {ordinal}") })
     }
 }

@@ -59,7 +59,13 @@ impl RunContext<'_> {
     /// What is published and how much of it can be kept.
     fn published(&self, base: &Arc<Generation>) -> Result<Published, EmbeddedError> {
         let Some(view) = self.views.get(base, self.name) else {
-            return Ok(Published { state: None, files: Arc::default(), trusted: BTreeSet::new(), settings_agree: true, damaged: Vec::new() });
+            return Ok(Published {
+                state: None,
+                files: Arc::default(),
+                trusted: BTreeSet::new(),
+                settings_agree: true,
+                damaged: Vec::new(),
+            });
         };
         let mut damaged = Vec::new();
         let files = match base.files(self.name).map_err(EmbeddedError::from) {
@@ -126,7 +132,12 @@ impl RunContext<'_> {
 
     /// Reads what changed and publishes it.
     fn update(
-        &self, writer: &mut Writer, base: &Arc<Generation>, published: &Published, changes: &Changes, report: &mut Reporter,
+        &self,
+        writer: &mut Writer,
+        base: &Arc<Generation>,
+        published: &Published,
+        changes: &Changes,
+        report: &mut Reporter,
     ) -> Result<(), EmbeddedError> {
         let changed = changes.to_read.len() + changes.gone.len();
         // Reading all of a source costs no more than reading half of it and merging.
@@ -175,7 +186,12 @@ impl RunContext<'_> {
     }
 
     fn read(
-        &self, writer: &Writer, changes: &Changes, to_read: &[Entry], frozen: Option<IdfTable>, report: &mut Reporter,
+        &self,
+        writer: &Writer,
+        changes: &Changes,
+        to_read: &[Entry],
+        frozen: Option<IdfTable>,
+        report: &mut Reporter,
     ) -> Result<Read, EmbeddedError> {
         let reader = FileReader { root: &changes.root, options: self.options(), counter: self.counter };
         let mut builder = SegmentsBuilder::new(writer, self.name, self.model, self.config.auto_label != AutoLabel::Off);
@@ -207,7 +223,8 @@ impl RunContext<'_> {
         update.drop_segments = old.iter().map(|segment| &segment.id).filter(|id| !kept(id)).cloned().collect();
         for (path, entry) in published.files.iter() {
             let Some(segment) = entry.segment.as_ref().filter(|id| kept(id)) else { continue };
-            let stays = files.get(path).is_some_and(|now| now.segment.as_ref() == Some(segment) && now.first_document == entry.first_document);
+            let stays =
+                files.get(path).is_some_and(|now| now.segment.as_ref() == Some(segment) && now.first_document == entry.first_document);
             if !stays && old.iter().any(|reference| reference.id == *segment) {
                 update.tombstones.entry(segment.clone()).or_default().extend(entry.document_range());
             }
@@ -215,19 +232,31 @@ impl RunContext<'_> {
     }
 
     /// Statistics, weights and settings of the state that this update leads to.
-    fn describe(&self, update: &mut SourceUpdate, base: &Arc<Generation>, published: &Published, idf: &IdfTable) -> Result<(), EmbeddedError> {
+    fn describe(
+        &self,
+        update: &mut SourceUpdate,
+        base: &Arc<Generation>,
+        published: &Published,
+        idf: &IdfTable,
+    ) -> Result<(), EmbeddedError> {
         let after = after(update, published.state.as_ref());
-        let open: Vec<(SegmentRef, Arc<OpenSegment>)> = after.into_iter().map(|reference| {
-            let folder = base.segment_path(&reference.id);
-            let segment = Arc::new(OpenSegment::new(reference.id.clone(), folder));
-            (reference, segment)
-        }).collect();
+        let open: Vec<(SegmentRef, Arc<OpenSegment>)> = after
+            .into_iter()
+            .map(|reference| {
+                let folder = base.segment_path(&reference.id);
+                let segment = Arc::new(OpenSegment::new(reference.id.clone(), folder));
+                (reference, segment)
+            })
+            .collect();
         let mut statistics = SourceStatistics::count(&open)?;
         statistics.keep_timings(published.state.as_ref().and_then(SourceStatistics::of));
         update.notes = Some(BTreeMap::from([(STATISTICS_NOTE.to_owned(), statistics.to_note()?)]));
         update.settings_digest = Some(self.digest());
         let identity = self.model.identity().with_idf(idf);
-        update.idf = Some(IdfIdentity { identity: format!("{}/{}", identity.hash, identity.idf_version), blob: crate::segment::IDF_FILE.to_owned() });
+        update.idf = Some(IdfIdentity {
+            identity: format!("{}/{}", identity.hash, identity.idf_version),
+            blob: crate::segment::IDF_FILE.to_owned(),
+        });
         Ok(())
     }
 
@@ -256,7 +285,11 @@ impl RunContext<'_> {
     }
 
     fn merged(
-        &self, writer: &Writer, base: &Arc<Generation>, view: &SourceView, frozen: Option<IdfTable>,
+        &self,
+        writer: &Writer,
+        base: &Arc<Generation>,
+        view: &SourceView,
+        frozen: Option<IdfTable>,
     ) -> Result<(SourceUpdate, Published), EmbeddedError> {
         let mut builder = SegmentsBuilder::new(writer, self.name, self.model, self.config.auto_label != AutoLabel::Off);
         let mut moved = Moved::default();
@@ -280,7 +313,11 @@ impl RunContext<'_> {
         update.add_segments = segments.into_iter().map(|segment| segment.reference).collect();
         update.files = Some(files);
         let published = Published {
-            state: Some(view.state.clone()), files: Arc::default(), trusted: BTreeSet::new(), settings_agree: true, damaged: Vec::new(),
+            state: Some(view.state.clone()),
+            files: Arc::default(),
+            trusted: BTreeSet::new(),
+            settings_agree: true,
+            damaged: Vec::new(),
         };
         self.describe(&mut update, base, &published, &idf)?;
         Ok((update, published))
@@ -370,7 +407,10 @@ impl Reporter {
             if context.config.auto_label == AutoLabel::Warn && !statistics.sensitive.is_empty() {
                 let counts: Vec<String> = statistics.sensitive.iter().map(|(detector, count)| format!("{count} {detector}")).collect();
                 let label = context.config.sensitivity;
-                self.report.warnings.push(format!("sensitive values found: {}; the label stays {label} (auto_label: raise would raise it)", counts.join(", ")));
+                self.report.warnings.push(format!(
+                    "sensitive values found: {}; the label stays {label} (auto_label: raise would raise it)",
+                    counts.join(", ")
+                ));
             }
         }
         self.report.skipped.sort_by(|a, b| a.path.cmp(&b.path));

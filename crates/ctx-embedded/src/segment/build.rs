@@ -15,7 +15,9 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use ctx_duckdb::{DocumentRow, PassageRow, SEGMENT_FILE};
 use ctx_embed::{IdfBuilder, IdfTable, StaticModel};
 use ctx_intent::sensitive;
-use ctx_store::{DictionaryBuilder, DictionaryTotals, PassageRanges, SegmentBuild, SegmentRef, SegmentSize, TermCount, VectorWriter, Writer};
+use ctx_store::{
+    DictionaryBuilder, DictionaryTotals, PassageRanges, SegmentBuild, SegmentRef, SegmentSize, TermCount, VectorWriter, Writer,
+};
 use ctx_types::SourceName;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -156,7 +158,9 @@ impl Building {
         let folder = build.path().to_owned();
         let spool = SpoolWriter::create(&folder.join(SPOOL_FILE))?;
         let (rows, batches) = bounded(BATCHES_MAX);
-        let thread = std::thread::Builder::new().name("ctx-index".to_owned()).spawn(move || write_rows(&folder, &batches))
+        let thread = std::thread::Builder::new()
+            .name("ctx-index".to_owned())
+            .spawn(move || write_rows(&folder, &batches))
             .map_err(EmbeddedError::io("starting a thread for", build.path()))?;
         let parts = Parts { build, passages_of: Vec::new(), keys: Keys::default(), sensitive: BTreeMap::new() };
         Ok(Building { parts, rows, thread, batch: Vec::new(), batch_bytes: 0, text_bytes: 0, spool })
@@ -213,11 +217,11 @@ fn write_rows(folder: &Path, batches: &Receiver<Vec<Row>>) -> Result<(), Embedde
     }
     let totals = rows.finish()?;
     let sealed = text.seal()?;
-    write_terms(&text_folder, &folder.join(TERMS_FILE), DictionaryTotals {
-        documents: u64::from(totals.documents),
-        passages: u64::from(totals.passages),
-        tokens: sealed.tokens,
-    })
+    write_terms(
+        &text_folder,
+        &folder.join(TERMS_FILE),
+        DictionaryTotals { documents: u64::from(totals.documents), passages: u64::from(totals.passages), tokens: sealed.tokens },
+    )
 }
 
 /// The dictionary that probes ask: the text index's terms in a file that is mapped and never searched.
@@ -256,7 +260,10 @@ impl Written {
 }
 
 fn embed(
-    model: &StaticModel, idf: &IdfTable, folder: &Path, sensitive: BTreeMap<u32, BTreeMap<String, u64>>,
+    model: &StaticModel,
+    idf: &IdfTable,
+    folder: &Path,
+    sensitive: BTreeMap<u32, BTreeMap<String, u64>>,
 ) -> Result<SegmentNote, EmbeddedError> {
     let embedding = model.identity().with_idf(idf);
     let mut vectors = VectorWriter::new(model.dimension(), identity_bytes(&embedding))?;

@@ -82,7 +82,11 @@ impl Keys {
         let (ids, rest) = body.split_at(8 * count);
         let (contents, order) = rest.split_at(8 * count);
         let numbers = |part: &[u8]| part.chunks_exact(8).map(|chunk| u64_at(chunk, 0)).collect();
-        Ok(Keys { ids: numbers(ids), contents: numbers(contents), by_content: order.chunks_exact(4).map(|chunk| u32_at(chunk, 0)).collect() })
+        Ok(Keys {
+            ids: numbers(ids),
+            contents: numbers(contents),
+            by_content: order.chunks_exact(4).map(|chunk| u32_at(chunk, 0)).collect(),
+        })
     }
 }
 

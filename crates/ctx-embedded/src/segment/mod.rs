@@ -11,11 +11,11 @@
 //!               note.json        what else the engine wants to know
 //! ```
 
+pub(crate) mod build;
 pub(crate) mod keys;
 pub(crate) mod note;
-pub(crate) mod spool;
-pub(crate) mod build;
 pub(crate) mod open;
+pub(crate) mod spool;
 
 pub(crate) use build::{NewSegment, SegmentsBuilder};
 pub(crate) use open::OpenSegment;

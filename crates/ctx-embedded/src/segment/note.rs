@@ -26,7 +26,8 @@ pub(crate) struct SegmentNote {
 
 impl SegmentNote {
     pub(crate) fn write(&self, path: &Path) -> Result<(), EmbeddedError> {
-        let json = serde_json::to_vec(self).map_err(|error| EmbeddedError::Json { doing: "writing a segment's note", reason: error.to_string() })?;
+        let json = serde_json::to_vec(self)
+            .map_err(|error| EmbeddedError::Json { doing: "writing a segment's note", reason: error.to_string() })?;
         std::fs::write(path, json).map_err(EmbeddedError::io("writing", path))
     }
 

@@ -61,8 +61,16 @@ impl<T> Part<T> {
 impl OpenSegment {
     pub(crate) fn new(id: SegmentId, folder: PathBuf) -> OpenSegment {
         OpenSegment {
-            id, folder, text: Part::default(), terms: Part::default(), vectors: Part::default(), ranges: Part::default(),
-            keys: Part::default(), note: Part::default(), idf: Part::default(), rows: Part::default(),
+            id,
+            folder,
+            text: Part::default(),
+            terms: Part::default(),
+            vectors: Part::default(),
+            ranges: Part::default(),
+            keys: Part::default(),
+            note: Part::default(),
+            idf: Part::default(),
+            rows: Part::default(),
         }
     }
 

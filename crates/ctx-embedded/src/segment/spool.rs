@@ -87,7 +87,11 @@ mod tests {
         lists.iter().for_each(|list| writer.push(list).unwrap());
         writer.finish().unwrap();
         let mut read = Vec::new();
-        for_each(&path, |ids| { read.push(ids.to_vec()); Ok(()) }).unwrap();
+        for_each(&path, |ids| {
+            read.push(ids.to_vec());
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(read, lists);
     }
 }

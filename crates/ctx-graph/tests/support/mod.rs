@@ -3,7 +3,7 @@
 
 use ctx_types::estimate::{PlanEstimate, ScoreBreakdown, TokenClasses};
 use ctx_types::intent::{AnswerShape, Distribution, Entity, EntityKind, EvidenceShape};
-use ctx_types::plan::{Certificate, PlannedAlternative, PLAN_SCHEMA_VERSION};
+use ctx_types::plan::{Certificate, PLAN_SCHEMA_VERSION, PlannedAlternative};
 use ctx_types::*;
 
 pub fn estimated<T: Copy + Ord>(low: T, value: T, high: T) -> Estimated<T> {
@@ -78,7 +78,13 @@ impl PlanBuilder {
     }
 
     pub fn identifier(mut self, text: &str) -> PlanBuilder {
-        self.plan.intent.entities.push(Entity { kind: EntityKind::Identifier, text: text.into(), normal: text.to_lowercase(), start: 0, end: text.len() as u32 });
+        self.plan.intent.entities.push(Entity {
+            kind: EntityKind::Identifier,
+            text: text.into(),
+            normal: text.to_lowercase(),
+            start: 0,
+            end: text.len() as u32,
+        });
         self
     }
 
@@ -112,7 +118,10 @@ impl PlanBuilder {
 }
 
 pub fn latency_only(median: u64) -> AlternativeEstimate {
-    AlternativeEstimate { latency: Some(estimated(Micros(median / 2), Micros(median), Micros(median * 2))), ..AlternativeEstimate::default() }
+    AlternativeEstimate {
+        latency: Some(estimated(Micros(median / 2), Micros(median), Micros(median * 2))),
+        ..AlternativeEstimate::default()
+    }
 }
 
 fn empty(goal: &str) -> Plan {

@@ -154,12 +154,33 @@ fn definition_name(node: Node<'_>, text: &str) -> Option<String> {
                 None => format!("impl {target}"),
             })
         }
-        "mod_item" | "struct_item" | "enum_item" | "union_item" | "trait_item" | "function_item" | "macro_definition"
-        | "function_signature_item" | "function_declaration" | "generator_function_declaration" | "class_declaration"
-        | "class_definition" | "class_specifier" | "struct_specifier" | "enum_specifier" | "interface_declaration"
-        | "enum_declaration" | "record_declaration" | "annotation_type_declaration" | "constructor_declaration"
-        | "abstract_class_declaration" | "method_definition" | "type_alias_declaration" | "internal_module" | "module"
-        | "namespace_definition" | "concept_definition" => field(node, "name"),
+        "mod_item"
+        | "struct_item"
+        | "enum_item"
+        | "union_item"
+        | "trait_item"
+        | "function_item"
+        | "macro_definition"
+        | "function_signature_item"
+        | "function_declaration"
+        | "generator_function_declaration"
+        | "class_declaration"
+        | "class_definition"
+        | "class_specifier"
+        | "struct_specifier"
+        | "enum_specifier"
+        | "interface_declaration"
+        | "enum_declaration"
+        | "record_declaration"
+        | "annotation_type_declaration"
+        | "constructor_declaration"
+        | "abstract_class_declaration"
+        | "method_definition"
+        | "type_alias_declaration"
+        | "internal_module"
+        | "module"
+        | "namespace_definition"
+        | "concept_definition" => field(node, "name"),
         "method_declaration" => Some(match field(node, "receiver") {
             Some(receiver) => format!("{} {}", receiver, field(node, "name")?),
             None => field(node, "name")?,
@@ -204,9 +225,20 @@ fn container_body(node: Node<'_>) -> Option<Node<'_>> {
         "decorated_definition" => node.child_by_field_name("definition").and_then(container_body),
         "export_statement" => node.child_by_field_name("declaration").and_then(container_body),
         "template_declaration" => last_named(node).and_then(container_body),
-        "impl_item" | "mod_item" | "trait_item" | "class_declaration" | "class_definition" | "class_specifier"
-        | "struct_specifier" | "interface_declaration" | "enum_declaration" | "record_declaration" | "internal_module"
-        | "module" | "namespace_definition" | "abstract_class_declaration" => node.child_by_field_name("body"),
+        "impl_item"
+        | "mod_item"
+        | "trait_item"
+        | "class_declaration"
+        | "class_definition"
+        | "class_specifier"
+        | "struct_specifier"
+        | "interface_declaration"
+        | "enum_declaration"
+        | "record_declaration"
+        | "internal_module"
+        | "module"
+        | "namespace_definition"
+        | "abstract_class_declaration" => node.child_by_field_name("body"),
         _ => None,
     }
 }

@@ -13,8 +13,35 @@ const HIDDEN: &[&str] = &["iframe", "math", "noscript", "script", "style", "svg"
 const LINE: &[&str] = &["br", "dd", "dt", "figcaption", "li", "option", "tr"];
 /// Elements that end a paragraph.
 const PARAGRAPH: &[&str] = &[
-    "address", "article", "aside", "blockquote", "body", "caption", "div", "dl", "figure", "footer", "form", "h1", "h2",
-    "h3", "h4", "h5", "h6", "header", "hr", "main", "nav", "ol", "p", "pre", "section", "table", "tbody", "thead", "ul",
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "body",
+    "caption",
+    "div",
+    "dl",
+    "figure",
+    "footer",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "main",
+    "nav",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "table",
+    "tbody",
+    "thead",
+    "ul",
 ];
 
 /// Visible text, its layout, and where it stands in the page.
@@ -30,8 +57,16 @@ pub(crate) struct Page {
 /// Reads a page.
 pub(crate) fn html(page: &str) -> Page {
     let mut reader = Reader {
-        page, at: 0, text: String::with_capacity(page.len() / 2), map: OffsetMap::empty(), layout: Layout::new(Join::Prose),
-        section: 0, block: 0, heading: None, is_pre: false, tags: Tags::Quoted,
+        page,
+        at: 0,
+        text: String::with_capacity(page.len() / 2),
+        map: OffsetMap::empty(),
+        layout: Layout::new(Join::Prose),
+        section: 0,
+        block: 0,
+        heading: None,
+        is_pre: false,
+        tags: Tags::Quoted,
     };
     reader.read();
     reader.map.finish(page.len() as u64);
@@ -196,7 +231,11 @@ impl Reader<'_> {
         }
         // A heading's own line stays with the text below it, so only the line ends here.
         let is_heading_end = is_end && heading_level(name).is_some();
-        if is_heading_end { self.end_line() } else { self.end_block("\n\n") }
+        if is_heading_end {
+            self.end_line()
+        } else {
+            self.end_block("\n\n")
+        }
         self.is_pre = name == "pre" && !is_end;
         if let (Some(level), false) = (heading_level(name), is_end) {
             self.heading = Some((level, self.text.len()));

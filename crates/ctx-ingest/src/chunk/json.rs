@@ -57,9 +57,8 @@ pub(crate) fn record(line: &str) -> Option<Record> {
     if end != value.end {
         return None;
     }
-    let find = |name: &str| {
-        members.iter().find(|m| m.key.as_ref().is_some_and(|key| &line[key.clone()] == name) && m.shape != Shape::Nested)
-    };
+    let find =
+        |name: &str| members.iter().find(|m| m.key.as_ref().is_some_and(|key| &line[key.clone()] == name) && m.shape != Shape::Nested);
     let read = |member: Option<&Member>| member.map_or(String::new(), |m| plain(line, m));
     let id = read(find("_id").or_else(|| find("id")));
     let title = read(find("title"));

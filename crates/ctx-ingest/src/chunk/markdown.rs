@@ -12,7 +12,13 @@ const FRONT_MATTER_LINES_MAX: usize = 500;
 /// The blocks of a Markdown text.
 pub(crate) fn markdown(text: &str) -> Layout {
     let mut scanner = Scanner {
-        text, layout: Layout::new(Join::Prose), section: 0, start: 0, fence: None, was_blank: true, after_heading: false,
+        text,
+        layout: Layout::new(Join::Prose),
+        section: 0,
+        start: 0,
+        fence: None,
+        was_blank: true,
+        after_heading: false,
         previous: None,
     };
     let body = scanner.front_matter();

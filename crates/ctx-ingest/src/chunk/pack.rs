@@ -26,7 +26,10 @@ pub(crate) struct Cut {
 
 /// Cuts `text` along `layout` and hands each cut to `emit`, in order, with whether it is the last.
 pub(crate) fn pack<E>(
-    text: &str, layout: &Layout, bounds: ChunkOptions, counter: &dyn TokenCounter,
+    text: &str,
+    layout: &Layout,
+    bounds: ChunkOptions,
+    counter: &dyn TokenCounter,
     mut emit: impl FnMut(Cut, bool) -> Result<(), E>,
 ) -> Result<(), E> {
     let splitter = Splitter { text, counter, bounds };

@@ -106,8 +106,8 @@ impl Splitter<'_> {
         for at in start..limit {
             let is_latin_end = matches!(bytes[at], b'.' | b'!' | b'?') && bytes.get(at + 1) == Some(&b' ');
             // "。", "！", "？" are E3 80 82, EF BC 81, EF BC 9F.
-            let is_wide_end = at >= start + 2
-                && matches!(&bytes[at - 2..=at], [0xE3, 0x80, 0x82] | [0xEF, 0xBC, 0x81] | [0xEF, 0xBC, 0x9F]);
+            let is_wide_end =
+                at >= start + 2 && matches!(&bytes[at - 2..=at], [0xE3, 0x80, 0x82] | [0xEF, 0xBC, 0x81] | [0xEF, 0xBC, 0x9F]);
             if is_latin_end || is_wide_end {
                 return at + 1;
             }

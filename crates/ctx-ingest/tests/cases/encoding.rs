@@ -5,11 +5,7 @@ use ctx_ingest::{Warning, passage_is_current};
 
 #[test]
 fn a_legacy_mail_and_a_broken_file_are_read_with_a_warning_each() {
-    let dir = folder(&[
-        ("bad.txt", b"\x81\xfe\0abc"),
-        ("mail.txt", b"R\xe9sum\xe9 \xa7 97 \x96 dash"),
-        ("ok.md", b"good"),
-    ]);
+    let dir = folder(&[("bad.txt", b"\x81\xfe\0abc"), ("mail.txt", b"R\xe9sum\xe9 \xa7 97 \x96 dash"), ("ok.md", b"good")]);
     let documents: Vec<Document> = ingest_all(dir.path(), &options(220, 512)).into_iter().map(|d| d.expect("cut")).collect();
     assert_eq!(documents.len(), 3);
     assert!(!documents[0].head.warnings.is_empty() && documents[0].passages[0].passage.text.ends_with("abc"));

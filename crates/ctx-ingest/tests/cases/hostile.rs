@@ -45,7 +45,8 @@ fn json_nested_a_hundred_thousand_deep() {
 #[test]
 fn code_of_brackets_and_garbage() {
     for name in ["a.rs", "a.py", "a.js", "a.ts", "a.go", "a.java", "a.c", "a.cpp"] {
-        for content in ["[".repeat(50_000), "(".repeat(20_000), "if (x) { ".repeat(5_000), "1+".repeat(20_000), "\u{1}<>é\"'`".repeat(1000)] {
+        for content in ["[".repeat(50_000), "(".repeat(20_000), "if (x) { ".repeat(5_000), "1+".repeat(20_000), "\u{1}<>é\"'`".repeat(1000)]
+        {
             assert_faithful(&survives(name, &content), content.as_bytes());
         }
     }

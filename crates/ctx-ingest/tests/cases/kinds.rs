@@ -56,7 +56,14 @@ fn code_is_cited_by_symbol() {
 fn every_language_names_its_definitions() {
     let line = "  x = x + step(value, other, more);\n".repeat(40);
     for (name, source, symbol) in [
-        ("a.py", format!("import os\n\n@cached\nclass Plan:\n  def cost(self):\n{}\n  def run(self):\n    pass\n", line.replace("  x", "    x").replace(';', "")), "Plan > cost"),
+        (
+            "a.py",
+            format!(
+                "import os\n\n@cached\nclass Plan:\n  def cost(self):\n{}\n  def run(self):\n    pass\n",
+                line.replace("  x", "    x").replace(';', "")
+            ),
+            "Plan > cost",
+        ),
         ("a.js", format!("import x from 'y';\n\nexport class Plan {{\n cost() {{\n{line} }}\n run() {{\n{line} }}\n}}\n"), "Plan > cost"),
         ("a.ts", format!("export interface A {{ x: number }}\nexport const plan = (x: number) => {{\n{line}}};\n"), "plan"),
         ("a.tsx", format!("function View() {{\n{line} return <p>x</p>;\n}}\n"), "View"),
@@ -110,7 +117,8 @@ fn rows_are_grouped_and_point_at_their_lines() {
 fn pages_give_visible_text_with_places_in_the_page() {
     let page = format!(
         "<html><head><title>Guide &amp; more</title><script>secret()</script></head><body><h1>Setup</h1>\n<p>{}</p>\n<h2>Linux</h2><p>{}</p></body></html>",
-        words(200), words(200)
+        words(200),
+        words(200)
     );
     let document = ingest_one("p.html", page.as_bytes(), &options(220, 300));
     assert_eq!(document.head.title, "Guide & more");
@@ -136,7 +144,8 @@ fn languages_are_told_per_document_and_per_record() {
     let german = "Der Planer wird mit den Grenzen verglichen und das Ergebnis ist nicht zulässig.";
     let document = ingest_one("d.txt", german.as_bytes(), &options(220, 512));
     assert_eq!((document.head.language.as_str(), document.passages[0].language), ("de", "de"));
-    let records = format!("{{\"id\":1,\"text\":\"{german}\"}}\n{{\"id\":2,\"text\":\"The plan is not feasible for this goal and the budget.\"}}\n");
+    let records =
+        format!("{{\"id\":1,\"text\":\"{german}\"}}\n{{\"id\":2,\"text\":\"The plan is not feasible for this goal and the budget.\"}}\n");
     let document = ingest_one("r.jsonl", records.as_bytes(), &options(220, 512));
     assert_eq!(document.passages.iter().map(|p| p.language).collect::<Vec<_>>(), ["de", "en"]);
 }
@@ -173,8 +182,7 @@ fn a_large_collection_is_streamed_with_its_lines_and_places() {
 fn a_receiver_that_fails_ends_the_file_with_its_error() {
     let dir = folder(&[("a.md", b"x")]);
     let found = walk(dir.path(), &WalkOptions::default()).expect("exists");
-    let failed = ctx_ingest::ingest_file_streaming(&found.root, &found.entries[0], &options(220, 512), &Words, &mut |_| {
-        Err("disk full".into())
-    });
+    let failed =
+        ctx_ingest::ingest_file_streaming(&found.root, &found.entries[0], &options(220, 512), &Words, &mut |_| Err("disk full".into()));
     assert!(matches!(failed, Err(IngestError::Sink { .. })));
 }

@@ -164,7 +164,9 @@ fn is_national(number: &Number, bytes: &[u8]) -> bool {
                 || checksums::snils(digits) && named(bytes, number.range.start, &["снилс", "СНИЛС", "snils"])
                 || named(bytes, number.range.start, &["steuer", "tax id", "idnr", "pesel"])
         }
-        [6, 7] if hyphens => checksums::resident_registration(digits) || matches!(digits[6], 1..=4) && checksums::date(&with_century(digits)),
+        [6, 7] if hyphens => {
+            checksums::resident_registration(digits) || matches!(digits[6], 1..=4) && checksums::date(&with_century(digits))
+        }
         [18] | [17] => checksums::resident_identity(digits),
         [4, 4, 4] | [12] => {
             checksums::aadhaar(digits) && (groups.len() == 3 || named(bytes, number.range.start, &["aadhaar"]))
@@ -177,8 +179,22 @@ fn is_national(number: &Number, bytes: &[u8]) -> bool {
 
 /// Papers whose numbers have no common form: the word before the number decides.
 const DOCUMENTS: &[&str] = &[
-    "passport", "driver's license", "drivers license", "driver license", "driving licence", "driver’s license", "license number",
-    "national id", "id card", "паспорт", "Паспорт", "personalausweis", "reisepass", "护照", "passeport", "pasaporte",
+    "passport",
+    "driver's license",
+    "drivers license",
+    "driver license",
+    "driving licence",
+    "driver’s license",
+    "license number",
+    "national id",
+    "id card",
+    "паспорт",
+    "Паспорт",
+    "personalausweis",
+    "reisepass",
+    "护照",
+    "passeport",
+    "pasaporte",
 ];
 
 fn is_ssn(digits: &[u8]) -> bool {
@@ -209,7 +225,9 @@ fn is_phone(number: &Number, bytes: &[u8]) -> bool {
     }
     let shaped = match groups {
         [3, 3, 4] | [1, 3, 3, 4] | [3, 3, 3] | [2, 2, 2, 2] | [2, 2, 2, 2, 2] | [2, 3, 3] | [2, 3, 4] | [2, 3, 2, 2] => true,
-        [3, 2, 2, 2] | [3, 3, 2, 2] | [4, 2, 2, 2] | [4, 3, 3] | [3, 2, 3] | [2, 4, 4] | [3, 4, 4] | [5, 6] | [5, 3, 3] => number.digits[0] == 0 || called(),
+        [3, 2, 2, 2] | [3, 3, 2, 2] | [4, 2, 2, 2] | [4, 3, 3] | [3, 2, 3] | [2, 4, 4] | [3, 4, 4] | [5, 6] | [5, 3, 3] => {
+            number.digits[0] == 0 || called()
+        }
         _ => false,
     };
     let printed = shaped && single_kind && (!dots || groups == [3, 3, 4] || called());
@@ -218,15 +236,48 @@ fn is_phone(number: &Number, bytes: &[u8]) -> bool {
 
 /// Words that come before a number one can call.
 const CALLS: &[&str] = &[
-    "phone", "message", "answering", "registered", "call", "tel", "mobile", "cell", "fax", "reach", "contact", "whatsapp", "sms", "text me", "dial", "number is",
-    "my number", "handy", "telefon", "anrufen", "téléphone", "appelez", "teléfono", "llama", "телефон", "Телефон", "звони", "Звони", "номер", "Номер", "电话", "手机", "電話", "전화",
+    "phone",
+    "message",
+    "answering",
+    "registered",
+    "call",
+    "tel",
+    "mobile",
+    "cell",
+    "fax",
+    "reach",
+    "contact",
+    "whatsapp",
+    "sms",
+    "text me",
+    "dial",
+    "number is",
+    "my number",
+    "handy",
+    "telefon",
+    "anrufen",
+    "téléphone",
+    "appelez",
+    "teléfono",
+    "llama",
+    "телефон",
+    "Телефон",
+    "звони",
+    "Звони",
+    "номер",
+    "Номер",
+    "电话",
+    "手机",
+    "電話",
+    "전화",
 ];
 
 /// Words behind a number that say whose line it is.
 fn is_line(rest: &[u8]) -> bool {
     const LINES: [&[u8]; 5] = [b"office", b"fax", b"mobile", b"home", b"cell"];
     let word = rest.get(1..).unwrap_or_default();
-    matches!(rest.first(), Some(b' ' | b'-')) && LINES.iter().any(|line| word.len() >= line.len() && word[..line.len()].eq_ignore_ascii_case(line))
+    matches!(rest.first(), Some(b' ' | b'-'))
+        && LINES.iter().any(|line| word.len() >= line.len() && word[..line.len()].eq_ignore_ascii_case(line))
 }
 
 fn is_date_like(number: &Number) -> bool {

@@ -18,10 +18,31 @@ type Found = Option<(Detector, Range<usize>)>;
 
 /// Prefixes of issued keys, with the least number of characters behind them.
 const PREFIXES: &[(&[u8], usize)] = &[
-    (b"AKIA", 16), (b"ASIA", 16), (b"AIza", 35), (b"sk-", 20), (b"sk_live_", 16), (b"sk_test_", 16), (b"rk_live_", 16),
-    (b"ghp_", 30), (b"gho_", 30), (b"ghu_", 30), (b"ghs_", 30), (b"ghr_", 30), (b"github_pat_", 22), (b"glpat-", 20),
-    (b"xoxb-", 20), (b"xoxp-", 20), (b"xoxa-", 20), (b"xoxs-", 20), (b"hf_", 30), (b"npm_", 30), (b"pypi-", 40), (b"SG.", 40),
-    (b"ya29.", 30), (b"dop_v1_", 40), (b"whsec_", 24),
+    (b"AKIA", 16),
+    (b"ASIA", 16),
+    (b"AIza", 35),
+    (b"sk-", 20),
+    (b"sk_live_", 16),
+    (b"sk_test_", 16),
+    (b"rk_live_", 16),
+    (b"ghp_", 30),
+    (b"gho_", 30),
+    (b"ghu_", 30),
+    (b"ghs_", 30),
+    (b"ghr_", 30),
+    (b"github_pat_", 22),
+    (b"glpat-", 20),
+    (b"xoxb-", 20),
+    (b"xoxp-", 20),
+    (b"xoxa-", 20),
+    (b"xoxs-", 20),
+    (b"hf_", 30),
+    (b"npm_", 30),
+    (b"pypi-", 40),
+    (b"SG.", 40),
+    (b"ya29.", 30),
+    (b"dop_v1_", 40),
+    (b"whsec_", 24),
 ];
 
 /// A key with a known prefix, a signed token (`eyJ…`), or what follows `Bearer`.
@@ -50,9 +71,19 @@ pub(super) fn prefixed(bytes: &[u8], at: usize) -> Found {
 fn may_open(rest: &[u8]) -> bool {
     matches!(
         rest,
-        [b'A', b'K' | b'S' | b'I', ..] | [b's' | b'r', b'k', ..] | [b'g', b'h' | b'i' | b'l', ..] | [b'x', b'o', ..] | [b'h', b'f', ..]
-            | [b'n', b'p', ..] | [b'p', b'y', ..] | [b'S', b'G', ..] | [b'y', b'a', ..] | [b'd', b'o', ..] | [b'w', b'h', ..]
-            | [b'e', b'y', ..] | [b'b' | b'B', b'e' | b'E', ..]
+        [b'A', b'K' | b'S' | b'I', ..]
+            | [b's' | b'r', b'k', ..]
+            | [b'g', b'h' | b'i' | b'l', ..]
+            | [b'x', b'o', ..]
+            | [b'h', b'f', ..]
+            | [b'n', b'p', ..]
+            | [b'p', b'y', ..]
+            | [b'S', b'G', ..]
+            | [b'y', b'a', ..]
+            | [b'd', b'o', ..]
+            | [b'w', b'h', ..]
+            | [b'e', b'y', ..]
+            | [b'b' | b'B', b'e' | b'E', ..]
     )
 }
 
@@ -106,7 +137,8 @@ fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
 pub(super) fn credentials(bytes: &[u8], at: usize) -> Found {
     let user = bytes[..at].iter().rev().take(64).take_while(|byte| is_word(**byte) || matches!(byte, b'.' | b'-' | b'%')).count();
     let scheme = bytes[..at - user].ends_with(b"://");
-    let value = bytes[at + 1..].iter().take(VALUE_BYTES_MAX).take_while(|byte| byte.is_ascii_graphic() && !matches!(byte, b'@' | b'/')).count();
+    let value =
+        bytes[at + 1..].iter().take(VALUE_BYTES_MAX).take_while(|byte| byte.is_ascii_graphic() && !matches!(byte, b'@' | b'/')).count();
     let range = at + 1..at + 1 + value;
     let closed = bytes.get(range.end) == Some(&b'@');
     (scheme && user > 0 && value > 0 && closed && !is_placeholder(&bytes[range.clone()])).then_some((Detector::Secret, range))
@@ -114,9 +146,29 @@ pub(super) fn credentials(bytes: &[u8], at: usize) -> Found {
 
 /// Endings of names whose values are secret.
 const NAMES: &[&[u8]] = &[
-    b"password", b"passwd", b"pwd", b"passphrase", b"secret", b"secret_key", b"token", b"api_key", b"apikey", b"api-key", b"access_key",
-    b"private_key", b"client_secret", b"auth_key", b"access_token", b"passwort", b"kennwort", "пароль".as_bytes(),
-    "contraseña".as_bytes(), b"mot de passe", "密码".as_bytes(), "パスワード".as_bytes(), "비밀번호".as_bytes(),
+    b"password",
+    b"passwd",
+    b"pwd",
+    b"passphrase",
+    b"secret",
+    b"secret_key",
+    b"token",
+    b"api_key",
+    b"apikey",
+    b"api-key",
+    b"access_key",
+    b"private_key",
+    b"client_secret",
+    b"auth_key",
+    b"access_token",
+    b"passwort",
+    b"kennwort",
+    "пароль".as_bytes(),
+    "contraseña".as_bytes(),
+    b"mot de passe",
+    "密码".as_bytes(),
+    "パスワード".as_bytes(),
+    "비밀번호".as_bytes(),
 ];
 
 /// `name = value` or `name: value` around the sign at `at`.
@@ -157,14 +209,18 @@ fn trim_end(mut bytes: &[u8]) -> &[u8] {
 
 fn ends_with_name(before: &[u8]) -> bool {
     let last = before.last().map_or(0, u8::to_ascii_lowercase);
-    NAMES.iter().any(|name| name[name.len() - 1] == last && before.len() >= name.len() && before[before.len() - name.len()..].eq_ignore_ascii_case(name))
+    NAMES.iter().any(|name| {
+        name[name.len() - 1] == last && before.len() >= name.len() && before[before.len() - name.len()..].eq_ignore_ascii_case(name)
+    })
 }
 
 fn value(bytes: &[u8], from: usize, care: Care) -> Found {
     let skipped = bytes[from..].iter().take(4).take_while(|byte| matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'`')).count();
     let start = from + skipped;
     let quoted = skipped > 0 && matches!(bytes[start - 1], b'"' | b'\'' | b'`');
-    let stops = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'>') || !byte.is_ascii_graphic();
+    let stops = |byte: u8| {
+        byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'>') || !byte.is_ascii_graphic()
+    };
     let length = bytes[start..].iter().take(VALUE_BYTES_MAX).take_while(|byte| !stops(**byte)).count();
     let length = length - bytes[start..start + length].iter().rev().take_while(|byte| matches!(byte, b'.' | b'?' | b'!')).count();
     let text = &bytes[start..start + length];
@@ -187,8 +243,30 @@ fn is_value(text: &[u8], care: Care, quoted: bool, passed: bool) -> bool {
 
 fn is_placeholder(text: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
-        b"null", b"none", b"true", b"false", b"string", b"str", b"your", b"example", b"changeme", b"redacted", b"placeholder", b"value",
-        b"option", b"undefined", b"optional", b"required", b"env.", b"os.", b"process.", b"self.", b"this.", b"config", b"settings", b"secrets.",
+        b"null",
+        b"none",
+        b"true",
+        b"false",
+        b"string",
+        b"str",
+        b"your",
+        b"example",
+        b"changeme",
+        b"redacted",
+        b"placeholder",
+        b"value",
+        b"option",
+        b"undefined",
+        b"optional",
+        b"required",
+        b"env.",
+        b"os.",
+        b"process.",
+        b"self.",
+        b"this.",
+        b"config",
+        b"settings",
+        b"secrets.",
     ];
     let opens = matches!(text.first(), None | Some(b'<' | b'$' | b'{' | b'*' | b'%' | b'[' | b'&' | b'(' | b'='));
     let masked = text.iter().all(|byte| matches!(byte, b'*' | b'x' | b'X' | b'.' | b'-' | b'_'));

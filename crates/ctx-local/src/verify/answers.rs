@@ -3,7 +3,7 @@
 use super::citations::latency;
 use crate::coefficients::{self, rate, sigmoid};
 use crate::question::{holds, wanted};
-use crate::words::{negates, Idf, Stems};
+use crate::words::{Idf, Stems, negates};
 use async_trait::async_trait;
 use ctx_contracts::{PluginError, Verifier, VerifyRequest};
 use ctx_types::catalog::VerifierEntry;

@@ -1,10 +1,10 @@
 //! Whether each claim of a generated answer is supported by what it cites.
 
 use super::cited;
-use crate::coefficients::{self, rate, sigmoid, SupportModel};
+use crate::coefficients::{self, SupportModel, rate, sigmoid};
 use crate::markers::markers;
 use crate::sentences::sentences;
-use crate::words::{negates, numbers, Idf, Stems};
+use crate::words::{Idf, Stems, negates, numbers};
 use async_trait::async_trait;
 use ctx_contracts::{ContextPassage, PluginError, Verifier, VerifyRequest};
 use ctx_types::catalog::VerifierEntry;

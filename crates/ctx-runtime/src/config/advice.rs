@@ -21,7 +21,11 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("retrieval.reranker", "bge-reranker-v2-m3", "no model reranker is in this build; write none"),
     ("policy.engine", "opa", "Rego is not in this build; write builtin and leave file out"),
     ("policy.pii", "presidio", "not in this build; write builtin"),
-    ("observability.exporter", "openllmetry", "not in this build; leave exporter and sink out: traces are kept in the store, see `ctxrt trace`"),
+    (
+        "observability.exporter",
+        "openllmetry",
+        "not in this build; leave exporter and sink out: traces are kept in the store, see `ctxrt trace`",
+    ),
     ("observability.exporter", "otlp", "not in this build; leave exporter and sink out: traces are kept in the store, see `ctxrt trace`"),
     ("provider", "deepseek", "write openai_compatible with its base_url and api_key_env"),
     ("provider", "openai", "write openai_compatible with base_url https://api.openai.com/v1 and api_key_env"),

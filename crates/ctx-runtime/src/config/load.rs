@@ -1,7 +1,7 @@
 //! From text to [`Config`]: parse, overlay the environment, read section by section, report everything at once.
 
 use super::reader::{Findings, Section};
-use super::{environment, sections, tree, Config, ConfigError, Loaded};
+use super::{Config, ConfigError, Loaded, environment, sections, tree};
 
 pub(super) fn load(file: &str, text: &str, variables: &[(String, String)]) -> Result<Loaded, ConfigError> {
     let mut root = tree::parse(file, text.trim_start_matches('\u{feff}')).map_err(|e| ConfigError::NotYaml {
@@ -110,9 +110,18 @@ policy: {engine: opa, file: policies.rego, pii: presidio}
 observability: {exporter: openllmetry, sink: langfuse, traces: true}
 "#;
         let found = problems(seed);
-        for value in ["plugins.knowledge", "plugins.router", "plan_cache.match",
-            "costmodel.estimator", "retrieval.reranker", "policy.engine", "policy.file", "policy.pii", "observability.exporter",
-            "observability.sink"] {
+        for value in [
+            "plugins.knowledge",
+            "plugins.router",
+            "plan_cache.match",
+            "costmodel.estimator",
+            "retrieval.reranker",
+            "policy.engine",
+            "policy.file",
+            "policy.pii",
+            "observability.exporter",
+            "observability.sink",
+        ] {
             let line = found.iter().find(|p| p.contains(value)).unwrap_or_else(|| panic!("{value} raised nothing in {found:#?}"));
             assert!(line.contains("c.yaml:") && line.ends_with(')'), "no place or no advice: {line}");
         }
@@ -123,7 +132,10 @@ observability: {exporter: openllmetry, sink: langfuse, traces: true}
     fn type_errors_name_key_type_and_place() {
         let found = problems("budgets: {max_latency_seconds: 90s, max_tokens: 1.5, max_cost_usd: -1}\nonoff: no\nbudgetz: {}\n");
         assert_eq!(found.len(), 5, "{found:#?}");
-        assert!(found[0].starts_with("c.yaml:1:") && found.iter().any(|p| p.contains("max_latency_seconds") && p.contains("\"90s\"") && p.contains("seconds")));
+        assert!(
+            found[0].starts_with("c.yaml:1:")
+                && found.iter().any(|p| p.contains("max_latency_seconds") && p.contains("\"90s\"") && p.contains("seconds"))
+        );
         assert!(found.iter().any(|p| p.contains("budgetz") && p.contains("\"budgets\"")), "{found:#?}");
         assert!(found.iter().any(|p| p.contains("onoff") && p.contains("unknown key")));
     }
@@ -131,7 +143,10 @@ observability: {exporter: openllmetry, sink: langfuse, traces: true}
     #[test]
     fn tiers_are_unique_and_secrets_are_not_echoed() {
         let found = problems("models:\n  tiers:\n  - {name: local, base_url: 'http://a/v1/'}\n  - {name: local, base_url: 'http://b'}\n");
-        assert!(found.len() == 1 && found[0].contains("c.yaml:4:") && found[0].contains("local") && found[0].contains("c.yaml:3:"), "{found:#?}");
+        assert!(
+            found.len() == 1 && found[0].contains("c.yaml:4:") && found[0].contains("local") && found[0].contains("c.yaml:3:"),
+            "{found:#?}"
+        );
         let found = problems("models: {tiers: [{name: x, base_url: 'http://a', api_key: sk-very-secret, api_key_env: sk-also-secret}]}\n");
         let all = found.join("\n");
         assert!(all.contains("api_key_env") && !all.contains("secret"), "{all}");
@@ -140,7 +155,13 @@ observability: {exporter: openllmetry, sink: langfuse, traces: true}
     #[test]
     fn the_environment_overrides_and_strangers_are_named_without_values() {
         let env = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<Vec<_>>();
-        let variables = env(&[("CTXRT_BUDGETS__MAX_COST_USD", "0.5"), ("CTXRT_BUDGETS_MAXCOST", "tiny"), ("CTX_BUDGETS_MAXCOST", "1"), ("CTXRT_STORE", "/x"), ("HOME", "/root")]);
+        let variables = env(&[
+            ("CTXRT_BUDGETS__MAX_COST_USD", "0.5"),
+            ("CTXRT_BUDGETS_MAXCOST", "tiny"),
+            ("CTX_BUDGETS_MAXCOST", "1"),
+            ("CTXRT_STORE", "/x"),
+            ("HOME", "/root"),
+        ]);
         let loaded = load("c.yaml", "budgets: {max_cost_usd: 2}\n", &variables).expect("valid");
         assert_eq!(loaded.config.budgets.max_cost, Some(NanoUsd(500_000_000)));
         assert_eq!(loaded.warnings.len(), 2, "{:?}", loaded.warnings);

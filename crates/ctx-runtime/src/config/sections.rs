@@ -1,10 +1,10 @@
 //! One function per section of the file: which keys it has, of which type, within which bounds.
 
-use super::reader::{nearest, Findings, Section};
+use super::reader::{Findings, Section, nearest};
 use super::tree::{Node, Origin, Value};
 use super::{
-    advice, AutoLabel, CostModelConfig, Durability, EstimatorName, ObservabilityConfig, PolicyConfig, Refresh, RetrievalConfig,
-    RuntimeConfig, SourceConfig, Tier, TierPrice, VerificationConfig,
+    AutoLabel, CostModelConfig, Durability, EstimatorName, ObservabilityConfig, PolicyConfig, Refresh, RetrievalConfig, RuntimeConfig,
+    SourceConfig, Tier, TierPrice, VerificationConfig, advice,
 };
 use ctx_types::goal::UncertainLatency;
 use ctx_types::{AccessPath, Constraints, Micros, ModelName, NanoUsd, PicoUsd, Ppm, Sensitivity, SourceKind, SourceName, Tokens};
@@ -111,7 +111,9 @@ pub(super) fn models(mut section: Section, findings: &mut Findings) -> Vec<Tier>
                 }
             }
         }
-        Some(other) => findings.problem(&other.origin, "models.tiers", format!("expected a list of tiers, found {}", other.value.kind()), None),
+        Some(other) => {
+            findings.problem(&other.origin, "models.tiers", format!("expected a list of tiers, found {}", other.value.kind()), None)
+        }
         None => {}
     }
     section.finish(findings);
@@ -129,9 +131,11 @@ fn tier(mut section: Section, findings: &mut Findings) -> Option<(Tier, Origin)>
         text
     });
     let tier = Tier {
-        name: name.and_then(|(text, origin)| {
-            ModelName::new(text).map_err(|e| findings.problem(&origin, &section.key("name"), e.to_string(), None)).ok()
-        }).unwrap_or_else(|| ModelName::new("unnamed").expect("letters are a name")),
+        name: name
+            .and_then(|(text, origin)| {
+                ModelName::new(text).map_err(|e| findings.problem(&origin, &section.key("name"), e.to_string(), None)).ok()
+            })
+            .unwrap_or_else(|| ModelName::new("unnamed").expect("letters are a name")),
         provider,
         base_url: section.text("base_url", findings).and_then(|(text, origin)| base_url(&section, &text, &origin, findings)),
         model: section.text("model", findings).map(|(text, _)| text),
@@ -157,7 +161,9 @@ fn base_url(section: &Section, text: &str, origin: &Origin, findings: &mut Findi
     let rest = trimmed.strip_prefix("http://").or_else(|| trimmed.strip_prefix("https://"));
     let problem = match rest {
         None | Some("") => "expected a URL that starts with http:// or https://",
-        Some(rest) if rest.split('/').next().is_some_and(|host| host.contains('@')) => "credentials do not belong into a URL; name a variable with api_key_env",
+        Some(rest) if rest.split('/').next().is_some_and(|host| host.contains('@')) => {
+            "credentials do not belong into a URL; name a variable with api_key_env"
+        }
         Some(_) => return Some(trimmed.to_owned()),
     };
     findings.problem(origin, &section.key("base_url"), problem, None);
@@ -165,7 +171,8 @@ fn base_url(section: &Section, text: &str, origin: &Origin, findings: &mut Findi
 }
 
 fn variable(section: &Section, text: String, origin: &Origin, findings: &mut Findings) -> Option<String> {
-    let named = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !text.starts_with(|c: char| c.is_ascii_digit());
+    let named =
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !text.starts_with(|c: char| c.is_ascii_digit());
     if !named {
         let hint = "write the variable's name, not the key itself".to_owned();
         findings.problem(origin, &section.key("api_key_env"), "expected the name of an environment variable", Some(hint));
@@ -175,7 +182,8 @@ fn variable(section: &Section, text: String, origin: &Origin, findings: &mut Fin
 
 /// Dollars per million tokens are micro-dollars per token: × 10⁶ gives pico-dollars.
 fn price(mut section: Section, findings: &mut Findings) -> TierPrice {
-    let mut per_million = |key: &'static str| section.amount(key, "dollars per million tokens", findings).map(|usd| PicoUsd((usd * 1e6).round() as i64));
+    let mut per_million =
+        |key: &'static str| section.amount(key, "dollars per million tokens", findings).map(|usd| PicoUsd((usd * 1e6).round() as i64));
     let price = TierPrice {
         input: per_million("input"),
         cached_input: per_million("cached_input"),
@@ -218,8 +226,14 @@ pub(super) fn costmodel(mut section: Section, config: &mut CostModelConfig, find
     let mut weights = section.section("weights", findings);
     let w = &mut config.weights;
     let slots = [
-        ("acc", &mut w.acc), ("cost", &mut w.cost), ("lat", &mut w.lat), ("risk", &mut w.risk), ("hall", &mut w.hall),
-        ("loss", &mut w.loss), ("cache", &mut w.cache), ("vrf", &mut w.vrf),
+        ("acc", &mut w.acc),
+        ("cost", &mut w.cost),
+        ("lat", &mut w.lat),
+        ("risk", &mut w.risk),
+        ("hall", &mut w.hall),
+        ("loss", &mut w.loss),
+        ("cache", &mut w.cache),
+        ("vrf", &mut w.vrf),
     ];
     for (key, slot) in slots {
         if let Some(value) = weights.amount(key, "weight", findings) {
@@ -239,7 +253,8 @@ pub(super) fn costmodel(mut section: Section, config: &mut CostModelConfig, find
 pub(super) fn retrieval(mut section: Section, config: &mut RetrievalConfig, findings: &mut Findings) {
     let mut strategies: Vec<(&str, &str)> = AccessPath::ALL.iter().map(|path| (path.as_str(), path.as_str())).collect();
     strategies.extend([("hybrid", "hybrid"), ("auto", "auto")]);
-    config.default_strategy = choice(&mut section, "default_strategy", &strategies, findings).filter(|name| *name != "auto").map(str::to_owned);
+    config.default_strategy =
+        choice(&mut section, "default_strategy", &strategies, findings).filter(|name| *name != "auto").map(str::to_owned);
     config.top_k = small(&mut section, "top_k", "passages", findings);
     config.final_k = small(&mut section, "final_k", "passages", findings);
     choice(&mut section, "reranker", &[("none", ())], findings);
@@ -313,9 +328,16 @@ fn source(mut section: Section, findings: &mut Findings) -> Option<SourceConfig>
     source.auto_label = match section.take("auto_label") {
         // YAML reads a bare `off` as false.
         Some(Node { value: Value::Bool(false), .. }) => AutoLabel::Off,
-        Some(Node { value: Value::Text(text), origin }) => chosen(&section.key("auto_label"), &text, &origin, &labels, findings).unwrap_or_default(),
+        Some(Node { value: Value::Text(text), origin }) => {
+            chosen(&section.key("auto_label"), &text, &origin, &labels, findings).unwrap_or_default()
+        }
         Some(other) => {
-            findings.problem(&other.origin, &section.key("auto_label"), format!("expected off, warn or raise, found {}", other.value.kind()), None);
+            findings.problem(
+                &other.origin,
+                &section.key("auto_label"),
+                format!("expected off, warn or raise, found {}", other.value.kind()),
+                None,
+            );
             AutoLabel::default()
         }
         None => AutoLabel::default(),
@@ -329,7 +351,8 @@ fn source(mut section: Section, findings: &mut Findings) -> Option<SourceConfig>
 fn refresh(path: &str, node: Node, findings: &mut Findings) -> Option<Refresh> {
     match node.value {
         Value::Text(text) => {
-            let seconds = text.strip_prefix("interval").map(|rest| rest.trim_matches(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | 's')));
+            let seconds =
+                text.strip_prefix("interval").map(|rest| rest.trim_matches(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | 's')));
             match (text.as_str(), seconds.and_then(|s| s.parse().ok())) {
                 ("always", _) => Some(Refresh::Always),
                 ("manual", _) => Some(Refresh::Manual),

@@ -132,9 +132,9 @@ fn placed(file: &str, raw: Spanned<Raw>) -> Node {
         Raw::Float(value) => Value::Float(value),
         Raw::Text(value) => Value::Text(value),
         Raw::List(items) => Value::List(items.into_iter().map(|item| placed(file, item)).collect()),
-        Raw::Map(entries) => Value::Map(
-            entries.into_iter().map(|(key, value)| (key.value, at(key.referenced), placed(file, value))).collect(),
-        ),
+        Raw::Map(entries) => {
+            Value::Map(entries.into_iter().map(|(key, value)| (key.value, at(key.referenced), placed(file, value))).collect())
+        }
     };
     Node { value, origin: at(raw.referenced) }
 }

@@ -144,7 +144,9 @@ fn push_new<'a>(order: &mut Vec<&'a Hit>, hits: impl Iterator<Item = &'a Hit>) {
 }
 
 fn list(node: &NodeId, source: &SourceName, path: AccessPath, quota: Tokens, keep: usize, legs: &[Leg], order: Vec<&Hit>) -> SourceList {
-    let scores = |wanted: LegPath| legs.iter().filter(|leg| leg.path == wanted).flat_map(|leg| leg.hits.iter().map(|hit| hit.score)).collect::<Vec<f64>>();
+    let scores = |wanted: LegPath| {
+        legs.iter().filter(|leg| leg.path == wanted).flat_map(|leg| leg.hits.iter().map(|hit| hit.score)).collect::<Vec<f64>>()
+    };
     let score_of = |wanted: LegPath, id: &str| {
         legs.iter().filter(|leg| leg.path == wanted).flat_map(|leg| &leg.hits).find(|hit| hit.passage.id == id).map_or(0.0, |hit| hit.score)
     };
@@ -171,7 +173,8 @@ fn list(node: &NodeId, source: &SourceName, path: AccessPath, quota: Tokens, kee
 /// One order over the lists of all sources. By calibrated relevance, or by reciprocal ranks; then the relevances are dealt
 /// out again along the fused order, so that packing prefers what fusion prefers and keeps the calibrated scale.
 pub(crate) fn merge(mut lists: Vec<SourceList>, method: FuseMethod) -> Merged {
-    let mut order: Vec<(usize, usize)> = lists.iter().enumerate().flat_map(|(l, list)| (0..list.items.len()).map(move |i| (l, i))).collect();
+    let mut order: Vec<(usize, usize)> =
+        lists.iter().enumerate().flat_map(|(l, list)| (0..list.items.len()).map(move |i| (l, i))).collect();
     let item = |at: &(usize, usize)| &lists[at.0].items[at.1];
     let rank = |at: &(usize, usize)| (1e12 / (f64::from(RRF_CONSTANT) + at.1 as f64 + 1.0)).round() as i64;
     order.sort_by(|a, b| {
@@ -201,7 +204,15 @@ mod tests {
 
     fn hit(name: &str, score: f64, exact: bool) -> Hit {
         let source = SourceName::new("docs").expect("name");
-        let locator = Locator { source, path: name.into(), bytes: ByteRange::default(), line_start: 1, line_end: 1, section: String::new(), also_at: Vec::new() };
+        let locator = Locator {
+            source,
+            path: name.into(),
+            bytes: ByteRange::default(),
+            line_start: 1,
+            line_end: 1,
+            section: String::new(),
+            also_at: Vec::new(),
+        };
         let passage = Passage { id: name.into(), locator, title: name.into(), text: name.into(), fingerprint: name.into(), tokens: 10 };
         Hit { passage, score, rank: 1, path: AccessPath::Bm25, exact }
     }
@@ -232,10 +243,8 @@ mod tests {
 
     #[test]
     fn linear_fusion_weighs_scores_and_a_leg_that_failed_is_simply_absent() {
-        let weights = vec![
-            LegWeight { leg: NodeId::new("s"), weight: Ppm(900_000) },
-            LegWeight { leg: NodeId::new("d"), weight: Ppm(100_000) },
-        ];
+        let weights =
+            vec![LegWeight { leg: NodeId::new("s"), weight: Ppm(900_000) }, LegWeight { leg: NodeId::new("d"), weight: Ppm(100_000) }];
         let both = [leg("s", LegPath::Bm25, &["a", "b"]), leg("d", LegPath::Dense, &["b", "a"])];
         let method = LegFusion::Linear { weights };
         assert_eq!(names(&fuse_legs(&NodeId::new("f"), &method, None, 10, &both).expect("legs")), ["a", "b"]);
@@ -248,7 +257,8 @@ mod tests {
         let mut exact = leg("i", LegPath::Identifier, &["z"]);
         exact.hits[0].exact = true;
         let legs = [leg("s", LegPath::Bm25, &["a", "z"]), exact];
-        let fused = fuse_legs(&NodeId::new("f"), &LegFusion::Single { leg: NodeId::new("s") }, Some(&NodeId::new("i")), 10, &legs).expect("legs");
+        let fused =
+            fuse_legs(&NodeId::new("f"), &LegFusion::Single { leg: NodeId::new("s") }, Some(&NodeId::new("i")), 10, &legs).expect("legs");
         assert_eq!(names(&fused), ["z", "a"]);
         assert!(fused.items[0].exact);
     }

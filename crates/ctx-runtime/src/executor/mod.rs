@@ -21,8 +21,8 @@ use ctx_planner::Planned;
 use ctx_types::outcome::Verdict;
 use ctx_types::{Micros, Probe, Sensitivity, SourceName, Status, Strategy};
 use node::Packed;
-use std::sync::atomic::AtomicU32;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -182,8 +182,16 @@ pub(crate) fn executable(planned: &Planned) -> Result<(), RuntimeError> {
     for node in &planned.graph.nodes {
         let known = matches!(
             node.op,
-            NodeOp::Access { .. } | NodeOp::FuseLegs { .. } | NodeOp::Fuse { .. } | NodeOp::Pack { .. } | NodeOp::Answer { .. }
-                | NodeOp::Verify { .. } | NodeOp::Stop { .. } | NodeOp::Loop { .. } | NodeOp::Branch | NodeOp::Merge
+            NodeOp::Access { .. }
+                | NodeOp::FuseLegs { .. }
+                | NodeOp::Fuse { .. }
+                | NodeOp::Pack { .. }
+                | NodeOp::Answer { .. }
+                | NodeOp::Verify { .. }
+                | NodeOp::Stop { .. }
+                | NodeOp::Loop { .. }
+                | NodeOp::Branch
+                | NodeOp::Merge
         );
         if !known {
             return Err(RuntimeError::Unsupported { plan: plan(), node: node.id.to_string(), kind: node.op.kind().to_owned() });

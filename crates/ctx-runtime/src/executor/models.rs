@@ -89,7 +89,8 @@ impl Ledgered {
                 Refusal::Tokens { .. } => ErrorKind::BudgetTokens,
                 Refusal::Calls { .. } => ErrorKind::BudgetCalls,
             };
-            PluginError::new(kind, format!("calling model {}", request.model), refusal.to_string()).with_hint("raise the limit or ask for less")
+            PluginError::new(kind, format!("calling model {}", request.model), refusal.to_string())
+                .with_hint("raise the limit or ask for less")
         })
     }
 }
@@ -129,7 +130,11 @@ impl ModelAccess for Ledgered {
             Err(error) => {
                 // Refused before any work: nothing to pay. Whatever else happened, the provider may have worked.
                 match error.kind {
-                    ErrorKind::Unavailable | ErrorKind::RateLimited | ErrorKind::BadRequest | ErrorKind::ContextOverflow | ErrorKind::Unauthorized => {
+                    ErrorKind::Unavailable
+                    | ErrorKind::RateLimited
+                    | ErrorKind::BadRequest
+                    | ErrorKind::ContextOverflow
+                    | ErrorKind::Unauthorized => {
                         reservation.release();
                     }
                     _ => drop(reservation),

@@ -11,8 +11,8 @@ use ctx_types::catalog::Locality;
 use ctx_types::trace::NodeActual;
 use ctx_types::{FuseMethod, Layout, Micros, ModelName, Sensitivity, SourceName, Strategy, Tokens};
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Output cap of strategies without a model, in tokens; they quote, so it is never reached.
@@ -128,8 +128,14 @@ async fn perform(context: &Arc<Context>, node: &Node, inputs: Inputs, models: &A
         }
         NodeOp::Answer { strategy, model } => answer(context, *strategy, model.as_ref(), &inputs, models).await,
         NodeOp::Verify { verifier } => verify(context, verifier, &inputs).await,
-        NodeOp::Stop { .. } | NodeOp::Branch | NodeOp::Merge | NodeOp::Loop { .. } => Ok(Done::passed(Value::Nothing, NodeActual::default())),
-        other => Err(PluginError::new(ErrorKind::Internal, format!("running {}", node.id), format!("nothing in this build executes a {}", other.kind()))),
+        NodeOp::Stop { .. } | NodeOp::Branch | NodeOp::Merge | NodeOp::Loop { .. } => {
+            Ok(Done::passed(Value::Nothing, NodeActual::default()))
+        }
+        other => Err(PluginError::new(
+            ErrorKind::Internal,
+            format!("running {}", node.id),
+            format!("nothing in this build executes a {}", other.kind()),
+        )),
     }
 }
 
@@ -149,11 +155,15 @@ async fn access(context: &Context, node: &Node, source: &SourceName, path: LegPa
 }
 
 fn source_lists(inputs: &Inputs) -> Vec<SourceList> {
-    inputs.values.iter().flat_map(|value| match value {
-        Value::Leg(leg) => vec![lists::lone(leg)],
-        Value::Lists(merged) => merged.lists.clone(),
-        _ => Vec::new(),
-    }).collect()
+    inputs
+        .values
+        .iter()
+        .flat_map(|value| match value {
+            Value::Leg(leg) => vec![lists::lone(leg)],
+            Value::Lists(merged) => merged.lists.clone(),
+            _ => Vec::new(),
+        })
+        .collect()
 }
 
 fn fused(lists: Vec<SourceList>, method: FuseMethod) -> Done {
@@ -224,13 +234,23 @@ fn stale_notes(stale: usize) -> Vec<String> {
     }
 }
 
-async fn answer(context: &Arc<Context>, strategy: Strategy, model: Option<&ModelName>, inputs: &Inputs, models: &Arc<Ledgered>) -> Result<Done, PluginError> {
+async fn answer(
+    context: &Arc<Context>,
+    strategy: Strategy,
+    model: Option<&ModelName>,
+    inputs: &Inputs,
+    models: &Arc<Ledgered>,
+) -> Result<Done, PluginError> {
     let packed = inputs.packed.clone().unwrap_or_default();
     let (passages, notes) = permitted(context, model, &packed.passages).await;
     if passages.is_empty() {
         let why = if packed.passages.is_empty() { "no passage was found" } else { "no passage may be shown to the planned model" };
         let withheld = Answer { abstained: Some(why.to_owned()), ..Answer::default() };
-        return Ok(Done { end: NodeEnd::Rejected, notes, ..Done::passed(Value::Answer(strategy, Arc::new(withheld)), NodeActual::default()) });
+        return Ok(Done {
+            end: NodeEnd::Rejected,
+            notes,
+            ..Done::passed(Value::Answer(strategy, Arc::new(withheld)), NodeActual::default())
+        });
     }
     let planned = context.prepared.planned();
     let intent = planned.map(|p| p.plan.intent.clone()).unwrap_or_else(|| context.inner.planner.analyze(&context.prepared.goal));
@@ -292,14 +312,19 @@ async fn verify(context: &Context, verifier: &str, inputs: &Inputs) -> Result<Do
     let (Some((strategy, answer)), Some(packed), Some(planned)) = (&inputs.answer, &inputs.packed, context.prepared.planned()) else {
         return Err(PluginError::new(ErrorKind::Internal, format!("verifying by {verifier}"), "there is no answer to verify"));
     };
-    let verdict = context.inner.parts.verifier(verifier)?.verify(VerifyRequest {
-        goal: &context.prepared.goal,
-        intent: &planned.plan.intent,
-        strategy: *strategy,
-        answer: &answer.text,
-        citations: &answer.citations,
-        context: &packed.passages,
-    }).await?;
+    let verdict = context
+        .inner
+        .parts
+        .verifier(verifier)?
+        .verify(VerifyRequest {
+            goal: &context.prepared.goal,
+            intent: &planned.plan.intent,
+            strategy: *strategy,
+            answer: &answer.text,
+            citations: &answer.citations,
+            context: &packed.passages,
+        })
+        .await?;
     let end = if verdict.passed { NodeEnd::Passed } else { NodeEnd::Rejected };
     Ok(Done { end, ..Done::passed(Value::Verdict(verdict), NodeActual::default()) })
 }

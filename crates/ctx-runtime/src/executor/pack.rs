@@ -6,7 +6,7 @@
 
 use super::lists::{Merged, Ranked};
 use ctx_contracts::ContextPassage;
-use ctx_optimizer::packing::{pack as knapsack, PackItem};
+use ctx_optimizer::packing::{PackItem, pack as knapsack};
 use ctx_types::{Layout, Ppm, Tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -199,7 +199,7 @@ pub(crate) fn evidence(merged: &Merged, packed: &[(usize, Tokens)]) -> Ppm {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lists::{lone, merge, Leg};
+    use super::super::lists::{Leg, lone, merge};
     use super::*;
     use ctx_graph::{LegPath, NodeId};
     use ctx_types::passage::{ByteRange, Locator};
@@ -209,12 +209,26 @@ mod tests {
         let source = SourceName::new("docs").expect("name");
         let bytes = ByteRange { start, end: start + text.len() as u64 };
         let locator = Locator { source, path: path.into(), bytes, line_start: 1, line_end: 2, section: String::new(), also_at: Vec::new() };
-        let passage = Passage { id: format!("{path}#{start}"), locator, title: path.into(), text: text.into(), fingerprint: String::new(), tokens: 100 };
+        let passage = Passage {
+            id: format!("{path}#{start}"),
+            locator,
+            title: path.into(),
+            text: text.into(),
+            fingerprint: String::new(),
+            tokens: 100,
+        };
         Hit { passage, score, rank: 1, path: AccessPath::Bm25, exact: false }
     }
 
     fn merged(hits: Vec<Hit>) -> Merged {
-        let leg = Leg { node: NodeId::new("a"), source: SourceName::new("docs").expect("name"), path: LegPath::Bm25, quota: Tokens(10_000), hits, ceiling: 10.0 };
+        let leg = Leg {
+            node: NodeId::new("a"),
+            source: SourceName::new("docs").expect("name"),
+            path: LegPath::Bm25,
+            quota: Tokens(10_000),
+            hits,
+            ceiling: 10.0,
+        };
         merge(vec![lone(&leg)], FuseMethod::CalibratedScore)
     }
 
@@ -232,7 +246,11 @@ mod tests {
     #[test]
     fn a_copy_takes_no_place_and_is_cited_with_both_paths() {
         let same = "Restart with systemctl restart api.";
-        let list = merged(vec![hit("a/run.md", 0, same, 9.0), hit("b/copy.md", 0, same, 9.0), hit("c/other.md", 0, "Restart needs approval by the on-call person.", 5.0)]);
+        let list = merged(vec![
+            hit("a/run.md", 0, same, 9.0),
+            hit("b/copy.md", 0, same, 9.0),
+            hit("c/other.md", 0, "Restart needs approval by the on-call person.", 5.0),
+        ]);
         let context = packed(&list, limits(10_000, None, Some(2)));
         let paths: Vec<&str> = context.iter().map(|p| p.passage.locator.path.as_str()).collect();
         assert_eq!(paths, ["a/run.md", "c/other.md"]);
@@ -257,7 +275,8 @@ mod tests {
     #[test]
     fn one_document_does_not_fill_the_context() {
         let texts = ["alpha words here", "beta words there", "gamma words yonder"];
-        let mut hits: Vec<Hit> = texts.iter().enumerate().map(|(at, text)| hit("long.md", at as u64 * 100, text, 9.0 - at as f64)).collect();
+        let mut hits: Vec<Hit> =
+            texts.iter().enumerate().map(|(at, text)| hit("long.md", at as u64 * 100, text, 9.0 - at as f64)).collect();
         hits.push(hit("short.md", 0, "the relevant one", 2.0));
         let context = packed(&merged(hits), limits(10_000, Some(2), Some(3)));
         assert_eq!(context.iter().filter(|p| p.passage.locator.path == "long.md").count(), 2);
@@ -277,7 +296,10 @@ mod tests {
     #[test]
     fn the_best_evidence_stands_at_both_ends_where_the_layout_says_so() {
         let ranked = |name: &str| Ranked { passage: hit(name, 0, name, 1.0).passage, exact: false, relevance: Ppm(1) };
-        let order: Vec<String> = arrange(vec![ranked("1"), ranked("2"), ranked("3"), ranked("4")], Layout::EdgesFirst).into_iter().map(|p| p.passage.text).collect();
+        let order: Vec<String> = arrange(vec![ranked("1"), ranked("2"), ranked("3"), ranked("4")], Layout::EdgesFirst)
+            .into_iter()
+            .map(|p| p.passage.text)
+            .collect();
         assert_eq!(order, ["1", "3", "4", "2"]);
     }
 

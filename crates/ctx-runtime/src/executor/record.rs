@@ -5,7 +5,7 @@ use super::{Context, Ending};
 use crate::prepare::Choice;
 use crate::runtime::{Inner, RunReport};
 use ctx_contracts::{Answer, ContextPassage};
-use ctx_cost::statistics::trace::{from_trace, TraceContext};
+use ctx_cost::statistics::trace::{TraceContext, from_trace};
 use ctx_types::id::sha256_hex;
 use ctx_types::intent::{AnswerShape, EvidenceShape};
 use ctx_types::outcome::Spend;
@@ -14,7 +14,14 @@ use ctx_types::{Citation, ContentId, Goal, Micros, Outcome, Ppm, Probe, Sensitiv
 use std::sync::Arc;
 
 /// Assembles outcome and trace.
-pub(super) fn report(context: &Context, progress: Option<Progress>, ending: Ending, id: String, purpose: String, started_at: String) -> RunReport {
+pub(super) fn report(
+    context: &Context,
+    progress: Option<Progress>,
+    ending: Ending,
+    id: String,
+    purpose: String,
+    started_at: String,
+) -> RunReport {
     let prepared = &context.prepared;
     let planned = prepared.planned().cloned();
     let outcome = outcome(context, progress.as_ref(), ending, &id);
@@ -55,7 +62,8 @@ fn none() -> ContentId {
 
 fn outcome(context: &Context, progress: Option<&Progress>, ending: Ending, id: &str) -> Outcome {
     let completed = ending.status == Status::Completed;
-    let answer = progress.and_then(|p| p.answer.clone()).filter(|_| completed).map(|(_, answer)| Answer::clone(&answer)).unwrap_or_default();
+    let answer =
+        progress.and_then(|p| p.answer.clone()).filter(|_| completed).map(|(_, answer)| Answer::clone(&answer)).unwrap_or_default();
     let mut notes = context.prepared.notes.clone();
     notes.extend(progress.map(|p| p.notes.clone()).unwrap_or_default());
     notes.extend(ending.notes);

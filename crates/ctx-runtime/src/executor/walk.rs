@@ -3,7 +3,7 @@
 use super::node::{self, Finished, Inputs, Packed};
 use super::{Context, Ending, Value};
 use ctx_contracts::{Answer, PluginError};
-use ctx_graph::{readiness, ExecutionGraph, Facts, FailurePolicy, Node, NodeEnd, NodeId, NodeOp, Readiness, Resource};
+use ctx_graph::{ExecutionGraph, Facts, FailurePolicy, Node, NodeEnd, NodeId, NodeOp, Readiness, Resource, readiness};
 use ctx_planner::Planned;
 use ctx_types::outcome::Verdict;
 use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace};
@@ -174,17 +174,20 @@ impl Progress {
             return;
         }
         self.order.push(node.id.clone());
-        self.records.insert(node.id.clone(), NodeTrace {
-            node: node.id.to_string(),
-            operator: node.op.to_string(),
-            status: NodeStatus::Cancelled,
-            start: now,
-            end: now,
-            attempts: 0,
-            estimate: node.estimate.clone(),
-            actual: NodeActual::default(),
-            error: None,
-        });
+        self.records.insert(
+            node.id.clone(),
+            NodeTrace {
+                node: node.id.to_string(),
+                operator: node.op.to_string(),
+                status: NodeStatus::Cancelled,
+                start: now,
+                end: now,
+                attempts: 0,
+                estimate: node.estimate.clone(),
+                actual: NodeActual::default(),
+                error: None,
+            },
+        );
     }
 
     fn joined(&mut self, context: &Context, ended: Result<(NodeId, Finished), tokio::task::JoinError>) -> Option<Ending> {
@@ -286,7 +289,9 @@ impl Progress {
 
     fn starved(&self, node: &Node) -> PluginError {
         let cause = self.graph().inputs(&node.id).find_map(|id| self.errors.get(id)).cloned();
-        cause.unwrap_or_else(|| PluginError::new(ctx_contracts::ErrorKind::Internal, format!("running {}", node.id), "none of its branches served"))
+        cause.unwrap_or_else(|| {
+            PluginError::new(ctx_contracts::ErrorKind::Internal, format!("running {}", node.id), "none of its branches served")
+        })
     }
 
     /// Passed: the body starts again, with what the check found as complaints. Rejected: no iteration is left.
@@ -338,7 +343,8 @@ impl Progress {
     /// Nothing runs and nothing may start: the answer stands if it passed what was planned for it.
     fn ending(&self) -> Ending {
         let passed = |wanted: fn(&NodeOp) -> bool| {
-            let ends: Vec<Option<&NodeEnd>> = self.graph().nodes.iter().filter(|n| wanted(&n.op)).map(|n| self.facts.ends.get(&n.id)).collect();
+            let ends: Vec<Option<&NodeEnd>> =
+                self.graph().nodes.iter().filter(|n| wanted(&n.op)).map(|n| self.facts.ends.get(&n.id)).collect();
             ends.iter().all(|end| *end == Some(&NodeEnd::Passed))
         };
         let answered = self.answer.is_some() && passed(|op| matches!(op, NodeOp::Answer { .. }));

@@ -61,8 +61,7 @@ impl World {
     }
 
     pub(crate) async fn runtime(&self) -> Runtime {
-        let models: BTreeMap<_, Arc<dyn Model>> =
-            self.model.iter().map(|m| (m.name().clone(), m.clone() as Arc<dyn Model>)).collect();
+        let models: BTreeMap<_, Arc<dyn Model>> = self.model.iter().map(|m| (m.name().clone(), m.clone() as Arc<dyn Model>)).collect();
         let mut reasoners: BTreeMap<Strategy, Arc<dyn Reasoner>> =
             BTreeMap::from([(Strategy::Extractive, Arc::new(FakeExtractive { answers_from: self.answers_from }) as Arc<dyn Reasoner>)]);
         if self.model.is_some() {

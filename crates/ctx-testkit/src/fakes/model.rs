@@ -6,8 +6,8 @@ use ctx_contracts::{FinishReason, Model, ModelRequest, ModelResponse, PluginErro
 use ctx_types::estimate::TokenClasses;
 use ctx_types::{Micros, ModelEntry, ModelName, Tokens};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// One scripted reply.

@@ -9,8 +9,8 @@ use ctx_types::passage::{ByteRange, Locator};
 use ctx_types::probe::{IdentifierHits, SourceProbe, TermFrequency};
 use ctx_types::{AccessPath, Hit, Micros, Passage, Probe, SourceEntry, SourceName, Tokens};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 #[derive(Default)]
@@ -94,7 +94,14 @@ fn passage(source: &SourceName, path: &str, text: &str) -> Passage {
         also_at: Vec::new(),
     };
     let tokens = u32::try_from(text.split_whitespace().count() * 4 / 3 + 1).unwrap_or(u32::MAX);
-    Passage { id: format!("{source}/{path}"), locator, title: path.to_owned(), text: text.to_owned(), fingerprint: sha256_hex(text.as_bytes()), tokens }
+    Passage {
+        id: format!("{source}/{path}"),
+        locator,
+        title: path.to_owned(),
+        text: text.to_owned(),
+        fingerprint: sha256_hex(text.as_bytes()),
+        tokens,
+    }
 }
 
 fn words(text: &str) -> BTreeSet<String> {
@@ -163,7 +170,8 @@ impl Retriever for FakeRetriever {
             .map(|((score, exact, passage), rank)| Hit { passage: passage.clone(), score, rank, path: request.path, exact })
             .collect();
         let bytes = hits.iter().map(|hit| hit.passage.text.len() as u64).sum();
-        let metrics = ExecMetrics { rows: Some(hits.len() as u64), bytes: Some(bytes), chunks: None, cache_hits: None, elapsed: Micros(10) };
+        let metrics =
+            ExecMetrics { rows: Some(hits.len() as u64), bytes: Some(bytes), chunks: None, cache_hits: None, elapsed: Micros(10) };
         Ok(Metered { value: hits, metrics })
     }
 }

@@ -6,8 +6,8 @@ use ctx_contracts::{Freshness, IndexEvent, IndexReport, PluginError, Store};
 use ctx_types::passage::Locator;
 use ctx_types::{Passage, SourceName, Trace};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Everything is current unless told otherwise.
 #[derive(Debug, Default)]
@@ -43,7 +43,12 @@ impl FakeStore {
 
 #[async_trait]
 impl Store for FakeStore {
-    async fn index(&self, sources: &[SourceName], _: bool, progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Vec<IndexReport>, PluginError> {
+    async fn index(
+        &self,
+        sources: &[SourceName],
+        _: bool,
+        progress: &(dyn Fn(IndexEvent) + Send + Sync),
+    ) -> Result<Vec<IndexReport>, PluginError> {
         self.refresh(sources, progress).await
     }
 

@@ -3,9 +3,9 @@
 use super::lock;
 use async_trait::async_trait;
 use ctx_contracts::{PluginError, Verifier, VerifyRequest};
+use ctx_types::Ppm;
 use ctx_types::catalog::VerifierEntry;
 use ctx_types::outcome::Verdict;
-use ctx_types::Ppm;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 

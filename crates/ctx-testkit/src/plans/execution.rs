@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::traces;
-use ctx_explain::{explain as explanation, json, redact, text, Decision, ExplainInput, Options, TextOptions};
+use ctx_explain::{Decision, ExplainInput, Options, TextOptions, explain as explanation, json, redact, text};
 use ctx_graph::ExecutionGraph;
 use ctx_planner::{PlanError, Planned};
 use ctx_scheduler::Schedule;
@@ -14,7 +14,8 @@ pub(super) fn graph(graph: &ExecutionGraph) -> String {
     let mut out = String::new();
     for node in &graph.nodes {
         let policy = serde_json::to_value(node.on_error).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
-        let _ = writeln!(out, "{:<28} {}  [{}; attempts {}; on error {policy}]", node.id.as_str(), node.op, node.resource, node.max_attempts);
+        let _ =
+            writeln!(out, "{:<28} {}  [{}; attempts {}; on error {policy}]", node.id.as_str(), node.op, node.resource, node.max_attempts);
     }
     for edge in &graph.edges {
         let _ = writeln!(out, "{} ─{}▶ {}", edge.from, edge.kind, edge.to);
@@ -56,12 +57,20 @@ pub(super) fn simulate(planned: &Planned) -> String {
         Err(error) => return format!("error: {error}\n"),
     };
     let mut out = String::new();
-    let more = if quote.cost_incomplete { format!("≥ {} + {} tokens at unknown price", quote.cost.mid, quote.unknown_price_tokens) } else { interval(&quote.cost) };
+    let more = if quote.cost_incomplete {
+        format!("≥ {} + {} tokens at unknown price", quote.cost.mid, quote.unknown_price_tokens)
+    } else {
+        interval(&quote.cost)
+    };
     let _ = writeln!(out, "cost       {more}");
     let _ = writeln!(out, "latency    {}", interval(&quote.latency));
     let _ = writeln!(out, "tokens     {}", interval(&quote.tokens));
     let _ = writeln!(out, "confidence {}", interval(&quote.confidence));
-    let _ = writeln!(out, "ends       abstained {}, verification failed {}, failed {}", quote.p_abstain, quote.p_verification_failed, quote.p_failed);
+    let _ = writeln!(
+        out,
+        "ends       abstained {}, verification failed {}, failed {}",
+        quote.p_abstain, quote.p_verification_failed, quote.p_failed
+    );
     for used in &quote.expected_models {
         let _ = writeln!(out, "model      {} {}.{:03} calls", used.model, used.calls_milli / 1_000, used.calls_milli % 1_000);
     }
@@ -83,7 +92,14 @@ pub(super) fn explain(world: &World, args: &BTreeSet<&str>, width: Option<u64>) 
         Err(PlanError::Infeasible(infeasible)) => Decision::Infeasible { goal: &world.goal, infeasible },
         Err(error) => return Err(error.to_string()),
     };
-    let input = ExplainInput { decision, trace: trace.as_ref(), plan_cache: Some("bypassed: a golden plans anew"), planning: None, settings: &[], options };
+    let input = ExplainInput {
+        decision,
+        trace: trace.as_ref(),
+        plan_cache: Some("bypassed: a golden plans anew"),
+        planning: None,
+        settings: &[],
+        options,
+    };
     let mut value = explanation(&input);
     if has("redact") {
         value = redact(value);

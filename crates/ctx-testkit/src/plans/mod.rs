@@ -73,7 +73,9 @@ impl World {
             "deny" => setup::deny(self, &case.input),
             "intent" => Ok(stages::intent(&self.intent())),
             "candidates" => Ok(self.with_space(stages::candidates)),
-            "rule" => args.iter().next().map(|name| self.with_space(|space| stages::rule(name, space))).ok_or_else(|| "which rule?".to_owned()),
+            "rule" => {
+                args.iter().next().map(|name| self.with_space(|space| stages::rule(name, space))).ok_or_else(|| "which rule?".to_owned())
+            }
             "estimate" => self.planned(|p| stages::estimate(&p.plan, number("k").unwrap_or(10), number("quota").unwrap_or(2_000))),
             "solve" => self.planned(|p| stages::solve(&p.plan)),
             "plan" if args.contains("full") => self.planned(|p| stages::full(&p.plan)),
@@ -106,7 +108,11 @@ impl World {
                 *weight = *weight * percent / 100;
                 match moved.plan() {
                     Ok(other) if other.plan.gist == planned.plan.gist => {}
-                    Ok(other) => out.push(format!("{name} × {percent} %: {} instead of {}", stages::words(&other.plan), stages::words(&planned.plan))),
+                    Ok(other) => out.push(format!(
+                        "{name} × {percent} %: {} instead of {}",
+                        stages::words(&other.plan),
+                        stages::words(&planned.plan)
+                    )),
                     Err(error) => out.push(format!("{name} × {percent} %: {error}")),
                 }
             }

@@ -13,7 +13,9 @@ use crate::catalogs;
 use ctx_types::catalog::{Availability, SourceState};
 use ctx_types::goal::Hint;
 use ctx_types::probe::{IdentifierHits, SourceProbe, TermFrequency};
-use ctx_types::{Catalog, Constraints, Denial, Goal, Micros, ModelEntry, ModelName, NanoUsd, PicoUsd, Ppm, Settings, SourceEntry, SourceName, Tokens};
+use ctx_types::{
+    Catalog, Constraints, Denial, Goal, Micros, ModelEntry, ModelName, NanoUsd, PicoUsd, Ppm, Settings, SourceEntry, SourceName, Tokens,
+};
 use serde::de::DeserializeOwned;
 use std::fmt::Write;
 
@@ -152,7 +154,11 @@ fn listing(catalog: &Catalog) -> String {
             SourceState::NoStatistics => "no statistics".to_owned(),
             SourceState::Unavailable { reason } => format!("unavailable: {reason}"),
         };
-        let _ = writeln!(out, "source {name}: {}, {}, {} passages, {} tokens, {state}", entry.kind, entry.sensitivity, entry.passages, entry.tokens);
+        let _ = writeln!(
+            out,
+            "source {name}: {}, {}, {} passages, {} tokens, {state}",
+            entry.kind, entry.sensitivity, entry.passages, entry.tokens
+        );
     }
     for (name, entry) in &catalog.models {
         let price = |p: Option<PicoUsd>| p.map_or("unknown".to_owned(), |p| format!("${}", p.get() as f64 / 1e6));

@@ -87,7 +87,8 @@ pub(super) fn candidates(space: &PlanSpace) -> String {
         }
     }
     let selections: u64 = space.groups.iter().map(|(_, g)| g.len() as u64).product();
-    let _ = writeln!(out, "{} frames × {selections} selections = {} candidates", space.frames.len(), space.frames.len() as u64 * selections);
+    let _ =
+        writeln!(out, "{} frames × {selections} selections = {} candidates", space.frames.len(), space.frames.len() as u64 * selections);
     out
 }
 
@@ -99,7 +100,8 @@ pub(super) fn rule(name: &str, space: &PlanSpace) -> String {
         if mine().next().is_none() {
             continue;
         }
-        let mut before: Vec<&Alternative> = space.alternatives.iter().filter(|a| a.stage == stage).chain(mine().map(|p| &p.alternative)).collect();
+        let mut before: Vec<&Alternative> =
+            space.alternatives.iter().filter(|a| a.stage == stage).chain(mine().map(|p| &p.alternative)).collect();
         before.sort_by_key(|a| a.id);
         let _ = writeln!(out, "{stage}\n  before: {}", list(before.into_iter()));
         let _ = writeln!(out, "  after:  {}", list(space.alternatives.iter().filter(|a| a.stage == stage)));
@@ -122,7 +124,9 @@ pub(super) fn estimate(plan: &Plan, k: u64, quota: u64) -> String {
     let mut out = String::new();
     for (alternative, estimate) in by_id.values() {
         let shown = match &alternative.operator {
-            Operator::Access { k: mine, quota: most, path } => *path == ctx_types::AccessPath::Whole || (u64::from(*mine) == k && *most == Tokens(quota)),
+            Operator::Access { k: mine, quota: most, path } => {
+                *path == ctx_types::AccessPath::Whole || (u64::from(*mine) == k && *most == Tokens(quota))
+            }
             Operator::Pack { .. } => false,
             _ => true,
         };
@@ -139,25 +143,49 @@ fn numbers(e: &AlternativeEstimate) -> Vec<String> {
     fn line<T: Display>(name: &str, e: &Option<Estimated<T>>) -> Option<String> {
         e.as_ref().map(|e| format!("{name:<9}{} [{}, {}] {} {}", e.value, e.low, e.high, e.certainty, e.provenance))
     }
-    let unknown = e.cost.as_ref().filter(|c| c.certainty == ctx_types::Certainty::Unknown).map(|c| format!("cost     unknown {}", c.provenance));
+    let unknown =
+        e.cost.as_ref().filter(|c| c.certainty == ctx_types::Certainty::Unknown).map(|c| format!("cost     unknown {}", c.provenance));
     let cost = unknown.or_else(|| line("cost", &e.cost));
-    [line("passages", &e.hits), line("tokens", &e.tokens), cost, line("latency", &e.latency), line("evidence", &e.evidence), line("quality", &e.quality)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        line("passages", &e.hits),
+        line("tokens", &e.tokens),
+        cost,
+        line("latency", &e.latency),
+        line("evidence", &e.evidence),
+        line("quality", &e.quality),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 pub(super) fn solve(plan: &Plan) -> String {
     let mut out = String::new();
     for (i, best) in plan.best.iter().enumerate() {
-        let _ = writeln!(out, "{:>2}. score {} accuracy {} cost {} time {}  {}", i + 1, best.score, best.accuracy, best.cost, best.latency, best.shape);
+        let _ = writeln!(
+            out,
+            "{:>2}. score {} accuracy {} cost {} time {}  {}",
+            i + 1,
+            best.score,
+            best.accuracy,
+            best.cost,
+            best.latency,
+            best.shape
+        );
     }
     if let Some(margin) = &plan.margin {
         let _ = writeln!(out, "runner-up {} below: {}", margin.difference, margin.runner_up);
     }
     let c = &plan.certificate;
     let proof = c.stopped_by.as_ref().map_or_else(|| "optimal".to_owned(), |limit| format!("stopped by {limit}"));
-    let _ = writeln!(out, "{} candidates, {} Pareto points, value {} bound {}: {proof}", plan.candidates, plan.frontier.len(), c.value, c.bound);
+    let _ = writeln!(
+        out,
+        "{} candidates, {} Pareto points, value {} bound {}: {proof}",
+        plan.candidates,
+        plan.frontier.len(),
+        c.value,
+        c.bound
+    );
     out
 }
 
@@ -187,12 +215,27 @@ pub(super) fn full(plan: &Plan) -> String {
     let _ = writeln!(out, "whole");
     let _ = writeln!(out, "  evidence {} [{}, {}] {}", e.evidence.value, e.evidence.low, e.evidence.high, e.evidence.certainty);
     let _ = writeln!(out, "  accuracy {} [{}, {}] {}", e.accuracy.value, e.accuracy.low, e.accuracy.high, e.accuracy.certainty);
-    let _ = writeln!(out, "  hallucination {} verification {:.3} loss {} risk {}", e.hallucination, e.verification as f64 / 1e6, e.loss, e.risk);
-    let cost = if e.cost_incomplete { format!("≥ {}, the rest at unknown price", e.cost.value) } else { format!("{} at most {} {}", e.cost.value, e.cost_bound, e.cost.certainty) };
+    let _ = writeln!(
+        out,
+        "  hallucination {} verification {:.3} loss {} risk {}",
+        e.hallucination,
+        e.verification as f64 / 1e6,
+        e.loss,
+        e.risk
+    );
+    let cost = if e.cost_incomplete {
+        format!("≥ {}, the rest at unknown price", e.cost.value)
+    } else {
+        format!("{} at most {} {}", e.cost.value, e.cost_bound, e.cost.certainty)
+    };
     let _ = writeln!(out, "  cost {cost}");
     let _ = writeln!(out, "  latency {} high {} {}", e.latency.value, e.latency.high, e.latency.certainty);
     let _ = writeln!(out, "  context {} tokens, calls {}, at most {} tokens in all", e.context_tokens.value, e.calls, e.tokens_bound);
     let s = &plan.score;
-    let _ = writeln!(out, "  score {} = acc {} cache {} vrf {} cost {} lat {} risk {} hall {} loss {}", s.total, s.acc, s.cache, s.vrf, s.cost, s.lat, s.risk, s.hall, s.loss);
+    let _ = writeln!(
+        out,
+        "  score {} = acc {} cache {} vrf {} cost {} lat {} risk {} hall {} loss {}",
+        s.total, s.acc, s.cache, s.vrf, s.cost, s.lat, s.risk, s.hall, s.loss
+    );
     out
 }
