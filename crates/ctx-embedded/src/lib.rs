@@ -27,7 +27,7 @@
 //! ```
 //!
 //! Reading order: [`engine`] → `index` (changes, files, run, merge) → `segment` (build, open) → `view` → `search`,
-//! `probe`, `describe`, `analyze` → `traces` → [`contracts`] → [`policy`], [`registry`].
+//! `probe`, `describe`, `analyze` → `traces` → [`contracts`] → [`policy`], [`mod@registry`].
 
 mod analyze;
 pub mod contracts;

@@ -1,7 +1,10 @@
-//! Token counts under o200k: exact, with ordinary words counted once and remembered.
+//! Token counts under o200k: exact, with words counted once and remembered.
 //!
-//! Byte-pair encoding first splits a text into pieces and merges within a piece only, so the count of a text is the sum
-//! over its pieces and a piece's count never changes.
+//! Byte-pair encoding first splits a text into pieces and merges within a piece only, so a text may be counted part by part
+//! wherever one piece ends whatever stands around it. Two such places are used:
+//! - before a blank that follows anything but white space: a blank stands inside a piece only in a run of white space;
+//! - before a letter or digit that follows a line feed: no piece goes on from a line end to either, and a run of white
+//!   space that ends in a line feed is one piece whatever follows it.
 
 use std::cell::RefCell;
 use tiktoken_rs::{CoreBPE, o200k_base_singleton};
@@ -56,53 +59,55 @@ thread_local! {
 
 /// Slots of the table of remembered words: a power of two; a word that needs a taken slot replaces what is there.
 const SLOTS: usize = 1 << 15;
-/// Longest remembered word in bytes.
+/// Longest remembered word in bytes, the blank before it included.
 const WORD_BYTES_MAX: usize = 16;
 
-/// A direct-mapped table from short ASCII words (with the blank before them) to their count.
+/// A remembered word: its bytes, how many, and how many tokens it has.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    word: u128,
+    bytes: u8,
+    tokens: u8,
+}
+
+/// A direct-mapped table from short words to their counts.
 struct Counts {
-    words: Vec<([u8; WORD_BYTES_MAX], u8, u8)>,
+    slots: Vec<Slot>,
 }
 
 impl Counts {
     fn new() -> Counts {
-        Counts { words: vec![([0; WORD_BYTES_MAX], 0, 0); SLOTS] }
+        Counts { slots: vec![Slot::default(); SLOTS] }
     }
 
     fn count(&mut self, bpe: &CoreBPE, text: &str) -> u32 {
         let bytes = text.as_bytes();
-        let mut total = 0_u64;
-        let mut rest = 0; // everything before it is counted
-        let mut at = 0;
-        while at < bytes.len() {
-            match plain_word(bytes, at) {
-                Some(end) => {
-                    total += ordinary(bpe, &text[rest..at]);
-                    total += self.word(bpe, &text[at..end]);
-                    rest = end;
-                    at = end;
-                }
-                None => at += 1,
+        let (mut total, mut start) = (0_u64, 0);
+        for at in 1..bytes.len() {
+            if is_boundary(bytes[at - 1], bytes[at]) {
+                total += self.part(bpe, &text[start..at]);
+                start = at;
             }
         }
-        total += ordinary(bpe, &text[rest..]);
+        total += self.part(bpe, &text[start..]);
         u32::try_from(total).unwrap_or(u32::MAX)
     }
 
-    fn word(&mut self, bpe: &CoreBPE, word: &str) -> u64 {
-        let bytes = word.as_bytes();
-        let mut key = [0_u8; WORD_BYTES_MAX];
-        key[..bytes.len()].copy_from_slice(bytes);
-        let number = u128::from_le_bytes(key);
-        let mixed = ((number as u64) ^ ((number >> 64) as u64).rotate_left(31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let slot = &mut self.words[(mixed >> 49) as usize];
-        if slot.1 as usize == bytes.len() && slot.0 == key {
-            return u64::from(slot.2);
+    fn part(&mut self, bpe: &CoreBPE, part: &str) -> u64 {
+        let bytes = part.as_bytes();
+        if bytes.is_empty() || bytes.len() > WORD_BYTES_MAX {
+            return ordinary(bpe, part);
         }
-        let tokens = ordinary(bpe, word);
-        // A word of 16 bytes has at most 16 tokens.
-        *slot = (key, bytes.len() as u8, tokens as u8);
-        tokens
+        let mut padded = [0_u8; WORD_BYTES_MAX];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        let word = u128::from_le_bytes(padded);
+        let mixed = ((word as u64) ^ ((word >> 64) as u64).rotate_left(31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let slot = &mut self.slots[(mixed >> 49) as usize];
+        if slot.word != word || usize::from(slot.bytes) != bytes.len() {
+            // At most 16 bytes, so at most 16 tokens.
+            *slot = Slot { word, bytes: bytes.len() as u8, tokens: ordinary(bpe, part) as u8 };
+        }
+        u64::from(slot.tokens)
     }
 }
 
@@ -110,25 +115,10 @@ fn ordinary(bpe: &CoreBPE, text: &str) -> u64 {
     if text.is_empty() { 0 } else { bpe.count_ordinary(text) as u64 }
 }
 
-/// The end of ` ?[A-Z]?[a-z]+` at `at`, where that is a piece of o200k by itself whatever stands around it.
-///
-/// Before it: a blank of its own after something that a blank cannot belong to, and after it a character that ends the
-/// piece. o200k's pieces of letters are `[^\r\n\p{L}\p{N}]?[\p{Lu}…]*[\p{Ll}…]+` with a contraction: an apostrophe, any
-/// further letter and any byte beyond ASCII (it may be a letter or a mark) are therefore left to the tokenizer.
-fn plain_word(bytes: &[u8], at: usize) -> Option<usize> {
-    if bytes[at] != b' ' || at == 0 || !bytes[at - 1].is_ascii_alphanumeric() && !matches!(bytes[at - 1], b',' | b'.' | b';' | b':' | b')')
-    {
-        return None;
+/// Whether a piece ends between these bytes whatever stands around them. A byte beyond ASCII may end a kind of white space.
+fn is_boundary(before: u8, here: u8) -> bool {
+    match here {
+        b' ' => before.is_ascii() && !before.is_ascii_whitespace() && before != 0x0b,
+        _ => before == b'\n' && here.is_ascii_alphanumeric(),
     }
-    let start = at + 1;
-    let mut end = start;
-    if bytes.get(end).is_some_and(u8::is_ascii_uppercase) {
-        end += 1;
-    }
-    let lower = end;
-    while bytes.get(end).is_some_and(u8::is_ascii_lowercase) {
-        end += 1;
-    }
-    let ends = bytes.get(end).is_none_or(|next| next.is_ascii() && !next.is_ascii_alphanumeric() && *next != b'\'');
-    (end > lower && ends && end - at <= WORD_BYTES_MAX).then_some(end)
 }

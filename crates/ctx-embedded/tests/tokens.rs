@@ -34,7 +34,7 @@ fn counts_of_random_mixtures_are_exact() {
         " don", "\u{301}", " x",
     ];
     let mut state = 1_u64;
-    for _ in 0..3000 {
+    for _ in 0..20_000 {
         let mut text = String::new();
         for _ in 0..12 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
