@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Fits coefficients/evidence.json from what `fit_evidence` of the benchmarks wrote. Needs numpy.
 
-  usage: evidence.py DUMP PRIOR_JSON [--write OUT_JSON] [--fusion]
+  usage: evidence.py DUMP PRIOR_JSON --fusion                                  the normalisations and weights of linear fusion
+         evidence.py DUMP PRIOR_JSON --variant max,raw --weight .8 --write OUT  the logistics, with that fusion
+  DUMP: `fit_evidence A SIX_COLLECTIONS`, then `fit_evidence B --strangers scifact hotpotqa_200 runbooks_prometheus cranfield`,
+  one after the other in a file.
 
 - before: logistic per path over features that exist before retrieval. One observation per (query, passages read); on a
   multi-hop collection per required passage, because the estimator multiplies over the hops.
@@ -9,6 +12,9 @@
   all required passages must be read.
 - relevance: logistic of one passage over its scores and rank, in the lists of all paths.
 - linear fusion: the weight with the best mean nDCG@10 over collections among those that lose on none to BM25.
+
+Strangers (train queries of other collections, asked of this one) are observations without evidence: without them nothing
+would tell a source that holds the answer from one that holds its words only. They have STRANGERS of a collection's weight.
 
 Fits see *train* queries only. Collections weigh the same. Errors are stated leave-one-collection-out, beside the Brier score
 of the held-out collection's own base rate. `exact` and the identifier path keep their priors: what looks like an identifier in these collections (names of genes) is none.
@@ -27,6 +33,7 @@ BEFORE = ["max_idf", "mean_idf", "coverage", "centroid", "ln_passages", "ln_term
 AFTER = ["bm25_share", "bm25_gap", "cosine", "cosine_gap", "exact", "ln_read"]
 USES = {"bm25": {"cosine": 0, "cosine_gap": 0}, "dense": {"bm25_share": 0, "bm25_gap": 0}, "hybrid_linear": {}, "hybrid_rrf": {}}
 NOT_NEGATIVE = {"ln_read", "max_idf", "mean_idf", "coverage", "bm25_share", "cosine", "bm25_gap", "cosine_gap"}
+STRANGERS = 0.25   # an assumption: share of goals that a source cannot answer
 RRF = 60
 DEPTH = 50
 
@@ -169,6 +176,12 @@ def fit_fusion(train):
 
 # --- observations --------------------------------------------------------------------------------------------------------
 
+def balanced(q):
+    """Weight of a query: strangers count as a whole STRANGERS of their collection."""
+    own, strange = q["counts"]
+    return STRANGERS * own / (1 - STRANGERS) / strange if q.get("stranger") else 1.0
+
+
 def reached(q, ranked, n):
     """Ranks of the relevant documents that are among the first n."""
     found = {r[1] for r in ranked[:n]}
@@ -182,11 +195,11 @@ def before_rows(q, ranked):
         features = {name: q[name] for name in BEFORE if name != "ln_read"}
         features["ln_read"] = math.log(n)
         hits = reached(q, ranked, n)
-        if hops:
+        if hops and hits:
             for hit in hits:
                 yield (q["query"], features, float(hit), 1 / len(hits) / len(READS))
         else:
-            yield (q["query"], features, float(any(hits)), 1 / len(READS))
+            yield (q["query"], features, float(any(hits)), balanced(q) / len(READS))
 
 
 def profile(q, path, k, n, ranked):
@@ -209,8 +222,8 @@ def after_rows(q, path, weight, variant):
         if n == 0:
             continue
         hits = reached(q, ranked, n)
-        label = all(hits) if q["collection"] in MULTI_HOP else any(hits)
-        yield (q["query"], profile(q, path, k, n, ranked), float(label), 1 / len(SEEN))
+        label = bool(hits) and (all(hits) if q["collection"] in MULTI_HOP else any(hits))
+        yield (q["query"], profile(q, path, k, n, ranked), float(label), balanced(q) / len(SEEN))
 
 
 def relevance_rows(q, weight, variant):
@@ -221,7 +234,7 @@ def relevance_rows(q, weight, variant):
             yield (q["query"], {
                 "bm25_share": max(0.0, min(1.0, share)), "cosine": scores["dense"].get(r[0], 0.0) if path != "bm25" else 0.0,
                 "exact": float(r[4]), "ln_rank": math.log(at + 1),
-            }, float(r[1] in q["relevant"]), 1.0)
+            }, float(r[1] in q["relevant"]), balanced(q))
 
 
 # --- errors --------------------------------------------------------------------------------------------------------------
@@ -267,8 +280,16 @@ def main():
     rows = [json.loads(line) for line in open(args.dump, encoding="utf-8")]
     prior = json.load(open(args.prior, encoding="utf-8"))
     train = [q for q in rows if q["train"]]
-    counts = {n: (sum(q["collection"] == n for q in train), sum(q["collection"] == n for q in rows)) for n in {q["collection"] for q in rows}}
+    strangers = [q for q in train if q.get("stranger")]
+    for name in {q["collection"] for q in train}:
+        same = [q for q in train if q["collection"] == name]
+        strange = sum(bool(q.get("stranger")) for q in same)
+        for q in same:
+            q["counts"] = (len(same) - strange, strange)
+    rows = [q for q in rows if not q.get("stranger")]
+    counts = {n: (sum(q["collection"] == n and not q.get("stranger") for q in train), sum(q["collection"] == n for q in rows)) for n in {q["collection"] for q in rows}}
     print("queries (train, all):", counts)
+    train = [q for q in train if not q.get("stranger")]
     if args.fusion:
         table, alone = fit_fusion(train)
         for name, values in alone.items():
@@ -278,11 +299,11 @@ def main():
                 print(f"k={k:3} {variant} w={w:.2f} mean {mean:.4f} worst gain {worst:+.4f}", {n: round(v, 4) for n, v in got.items()})
         return
     variant, weight = tuple(args.variant.split(",")), args.weight
-    fitted = [q for q in train if q["collection"] in FITTED]
+    fitted = [q for q in train + strangers if q["collection"] in FITTED]
     result = {"provenance": {
         "fit": "crates/ctx-cost/scripts/evidence.py over benchmarks' fit_evidence",
         "data": ", ".join(FITTED) + "; linear fusion: " + ", ".join(sorted(counts)),
-        "split": "train: SHA-256 of the query id in the first 60 %", "n": {n: counts[n][0] for n in sorted(counts)},
+        "split": "train: SHA-256 of the query id in the first 60 %", "n": {n: counts[n][0] for n in sorted(counts)}, "strangers": len(strangers), "strangers_weight": STRANGERS,
         "seed": "none: Newton's method from the prior", "date": "2026-11-29",
         "weights": "collections weigh the same; per path, the feature set and ridge with the least leave-one-collection-out Brier score",
         "identifier": "the path identifier and the feature exact are priors, not fitted: these collections hold hardly any identifier",
