@@ -80,11 +80,11 @@ impl Figures {
     /// The table for people.
     pub fn markdown(&self) -> String {
         let machine = &self.machine;
-        let build = if machine.optimised { "optimised" } else { "not optimised" };
+        let build = if machine.optimised { "release profile" } else { "dev profile (inner loops optimised, the rest not)" };
         let mut out = format!("# {}\n\n", self.name);
         let _ = writeln!(
             out,
-            "{}, {} cores, {} MiB, {}; load {} at the start; {build} build.\n",
+            "{}, {} cores, {} MiB, {}; load {} at the start; {build}.\n",
             machine.processor, machine.cores, machine.memory_mib, machine.system, machine.load
         );
         out.push_str("| what | value | bar | met | baseline | how |\n|---|---|---|---|---|---|\n");
