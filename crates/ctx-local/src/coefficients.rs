@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SentenceModel {
-    pub n: u32,
     pub bias: f64,
     pub coverage: f64,
     pub rarest: f64,
@@ -80,6 +79,11 @@ pub(crate) fn get() -> &'static Coefficients {
     &PARSED
 }
 
+/// Where the shipped coefficients come from.
+pub fn provenance() -> &'static str {
+    &get().provenance
+}
+
 /// Digest of the shipped coefficients, for stamps.
 pub fn digest() -> String {
     ctx_types::id::sha256_hex(TEXT.as_bytes())[..16].to_owned()
@@ -109,7 +113,7 @@ pub(crate) fn rate(value: u32, n: u32) -> Estimated<Ppm> {
 mod tests {
     #[test]
     fn the_shipped_file_parses_and_is_named() {
-        assert!(!super::get().provenance.is_empty());
+        assert!(!super::provenance().is_empty());
         assert_eq!(super::digest().len(), 16);
     }
 }

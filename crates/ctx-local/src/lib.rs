@@ -16,7 +16,7 @@ mod single_shot;
 mod verify;
 mod words;
 
-pub use coefficients::digest;
+pub use coefficients::{digest, provenance};
 pub use extractive::Extractive;
 pub use prompt::{ABSTAIN_SENTINEL, prompt};
 pub use sentences::{Span, readable, sentences, sentences_of};
