@@ -13,9 +13,9 @@ const QUESTIONS: [(&str, &[&str]); 10] = [
     ("What is the execution graph?", &["graph", "boundary"]),
     ("Why are labels built once for all frames?", &["frame", "vector"]),
     ("Where are golden plans kept?", &["plans/"]),
-    ("What is a plan-cache key made of?", &["tenant", "key"]),
+    ("Which crates know no I/O, clock or thread?", &["clock"]),
     ("How are near-duplicates handled in packing?", &["cluster", "duplicate"]),
-    ("What happens to a passage whose file changed before it is cited?", &["re-check", "recheck", "changed", "served", "dropped"]),
+    ("Where are the JSON Schemas of persisted formats generated?", &["tests/schemas"]),
 ];
 
 #[test]

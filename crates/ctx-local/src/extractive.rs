@@ -69,7 +69,7 @@ pub(crate) fn answer(goal: &str, language: &str, context: &[ContextPassage], evi
 }
 
 fn withheld(why: String) -> Answer {
-    Answer { abstained: Some(format!("insufficient evidence: {why}")), ..Answer::default() }
+    Answer { abstained: Some(why.into()), ..Answer::default() }
 }
 
 fn score<'a>(goal: &str, language: &str, context: &'a [ContextPassage]) -> Vec<Scored<'a>> {

@@ -49,7 +49,7 @@ fn read(text: &str, context: &[ContextPassage]) -> Answer {
     let text = text.trim();
     if text.is_empty() || text.to_uppercase().starts_with(ABSTAIN_SENTINEL) {
         let why = if text.is_empty() { "the model gave an empty answer" } else { "the model found no answer in the passages" };
-        return Answer { abstained: Some(format!("insufficient evidence: {why}")), ..Answer::default() };
+        return Answer { abstained: Some(why.into()), ..Answer::default() };
     }
     let mut labels: Vec<u32> = markers(text).into_iter().flat_map(|m| m.labels).filter_map(|l| l.parse().ok()).collect();
     labels.sort_unstable();

@@ -52,15 +52,43 @@ fn probability(nats: MicroNats) -> f64 {
 
 /// P(right | evidence) at this context length: diluted, never below what is right without evidence.
 pub fn right_with(frame: &Frame, tokens: u64) -> f64 {
-    let doublings = libm::log2((tokens as f64 / DILUTION_FREE_TOKENS).max(1.0));
+    let lengths = tokens as f64 / DILUTION_FREE_TOKENS;
+    let doublings = if lengths > 1.0 { libm::log2(lengths) } else { 0.0 };
     (frame.right_with.share() * (1.0 - frame.dilution.share() * doublings)).max(frame.right_without.share())
+}
+
+/// What of a plan's terms does not depend on the other half of it: the search computes it once per frame and once per
+/// selection instead of once per pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// P(evidence), before lists are merged.
+    pub evidence: f64,
+    /// Share of evidence lost.
+    pub loss: f64,
+}
+
+impl Shares {
+    /// Of a selection.
+    pub fn of(totals: &Totals) -> Shares {
+        Shares { evidence: probability(totals.evidence), loss: probability(totals.loss) }
+    }
+}
+
+/// P(some permitted source holds an answer).
+pub fn answerable(frame: &Frame) -> f64 {
+    probability(frame.answerable)
 }
 
 /// The terms of a complete plan.
 pub fn terms(frame: &Frame, totals: &Totals) -> Terms {
+    terms_at(frame, answerable(frame), totals, Shares::of(totals))
+}
+
+/// The same from what was computed before: [`answerable`] of the frame and [`Shares`] of the selection.
+pub fn terms_at(frame: &Frame, answerable: f64, totals: &Totals, shares: Shares) -> Terms {
     let merged = if totals.reads > 1 { frame.fuse_factor.share() } else { 1.0 };
-    let evidence = probability(totals.evidence) * merged;
-    let answerable = probability(frame.answerable).max(evidence);
+    let evidence = shares.evidence * merged;
+    let answerable = answerable.max(evidence);
     let tokens = totals.tokens.get().min(frame.budget.get());
     let q1 = right_with(frame, tokens);
     let (q0, h0) = (frame.right_without.share(), frame.withheld_without.share());
@@ -77,7 +105,7 @@ pub fn terms(frame: &Frame, totals: &Totals) -> Terms {
         accuracy: right * (1.0 - rejects) + rightly_withheld,
         hallucination: wrong * (1.0 - catches),
         verification: wrong * catches - right * rejects,
-        loss: probability(totals.loss),
+        loss: shares.loss,
         risk: frame.risk.share(),
         cache: frame.cache.share(),
         cost: frame.fixed_cost + totals.cost + frame.context_price.times(ctx_types::Tokens(tokens)),
@@ -108,8 +136,12 @@ pub fn breakdown(terms: &Terms, weights: &Weights) -> ScoreBreakdown {
 
 /// Value under an objective.
 pub fn value(frame: &Frame, totals: &Totals, weights: &Weights, objective: Objective) -> Value {
-    let terms = terms(frame, totals);
-    let score = breakdown(&terms, weights).total;
+    value_of(&terms(frame, totals), weights, objective)
+}
+
+/// Value of a plan whose terms are known.
+pub fn value_of(terms: &Terms, weights: &Weights, objective: Objective) -> Value {
+    let score = breakdown(terms, weights).total;
     let primary = match objective {
         Objective::Weighted => 0,
         Objective::MaxAccuracy => (terms.accuracy * 1e6).round() as i64,

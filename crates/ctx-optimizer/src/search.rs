@@ -4,7 +4,7 @@ use crate::constraints::Usage;
 use crate::infeasible::{Diagnosis, diagnose};
 use crate::labels::{Labels, Sense, dominates};
 use crate::problem::{Frame, Item, Problem, Totals};
-use crate::score::{self, Value};
+use crate::score::{self, Shares, Value};
 use ctx_types::plan::{BEST_PLANS_MAX, FRONTIER_MAX};
 use ctx_types::{AlternativeId, Score};
 use std::collections::BTreeMap;
@@ -65,13 +65,25 @@ fn better(problem: &Problem, a: (&Value, usize, &Totals), b: (&Value, usize, &To
 
 struct Evaluated {
     value: Value,
+    usage: Usage,
     violations: u8,
+    /// Accuracy, cost and latency, each the smaller the better.
+    point: (i64, i64, u64),
 }
 
 fn evaluate(problem: &Problem, frame: &Frame, totals: &Totals) -> Evaluated {
-    let terms = score::terms(frame, totals);
+    evaluate_at(problem, frame, score::answerable(frame), totals, Shares::of(totals))
+}
+
+fn evaluate_at(problem: &Problem, frame: &Frame, answerable: f64, totals: &Totals, shares: Shares) -> Evaluated {
+    let terms = score::terms_at(frame, answerable, totals, shares);
     let usage = Usage::of(frame, totals, terms.accuracy);
-    Evaluated { value: score::value(frame, totals, &problem.weights, problem.objective), violations: usage.violations(&problem.limits) }
+    Evaluated {
+        value: score::value_of(&terms, &problem.weights, problem.objective),
+        violations: usage.violations(&problem.limits),
+        usage,
+        point: (-(terms.accuracy * 1e6).round() as i64, terms.cost.get(), terms.latency.get()),
+    }
 }
 
 /// Items of a group that no other dominates, with who dominates the rest.
@@ -130,19 +142,23 @@ pub fn solve(problem: &Problem) -> Solution {
 
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut usages: Vec<(usize, Usage, u8)> = Vec::new();
+    let mut points: Vec<(i64, i64, u64, usize)> = Vec::new();
+    let shares: Vec<Shares> = labels.complete().iter().map(|l| Shares::of(&l.totals)).collect();
     for (f, frame) in problem.frames.iter().enumerate() {
+        let answerable = score::answerable(frame);
         let mut frame_best: Option<Value> = None;
         let mut frame_violations: Option<u8> = None;
         for (l, label) in labels.complete().iter().enumerate() {
             nodes += 1;
-            let evaluated = evaluate(problem, frame, &label.totals);
+            let evaluated = evaluate_at(problem, frame, answerable, &label.totals, shares[l]);
             if evaluated.violations != 0 {
-                let terms = score::terms(frame, &label.totals);
-                usages.push((f, Usage::of(frame, &label.totals, terms.accuracy), evaluated.violations));
+                usages.push((f, evaluated.usage, evaluated.violations));
                 frame_violations = Some(fewer(frame_violations, evaluated.violations));
                 continue;
             }
             frame_best = frame_best.max(Some(evaluated.value));
+            let (accuracy, cost, latency) = evaluated.point;
+            points.push((accuracy, cost, latency, candidates.len()));
             candidates.push(Candidate { frame: f, selection: vec![l], totals: label.totals, value: evaluated.value });
         }
         for id in &frame.alternatives {
@@ -158,7 +174,7 @@ pub fn solve(problem: &Problem) -> Solution {
             std::cmp::Ordering::Greater
         }
     };
-    let frontier = pareto(problem, &candidates);
+    let frontier = pareto(points, &candidates);
     let shape = |c: &Candidate| -> (u32, Vec<u32>) {
         let frame = &problem.frames[c.frame];
         (
@@ -273,6 +289,7 @@ fn through_items(problem: &Problem, items: &[Vec<Item>], sense: Sense, through: 
         let top = ideal(rest.complete());
         for item in &items[g] {
             let optimistic = top.with(item);
+            let joined: Vec<(Totals, Shares)> = rest.complete().iter().map(|l| l.totals.with(item)).map(|t| (t, Shares::of(&t))).collect();
             let mut order: Vec<(Value, usize)> = problem
                 .frames
                 .iter()
@@ -285,9 +302,11 @@ fn through_items(problem: &Problem, items: &[Vec<Item>], sense: Sense, through: 
                 if sense == Sense::More && best.is_some_and(|b| bound <= b) {
                     break;
                 }
-                for label in rest.complete() {
+                let frame = &problem.frames[f];
+                let answerable = score::answerable(frame);
+                for (totals, shares) in &joined {
                     *nodes += 1;
-                    let evaluated = evaluate(problem, &problem.frames[f], &label.totals.with(item));
+                    let evaluated = evaluate_at(problem, frame, answerable, totals, *shares);
                     if evaluated.violations == 0 {
                         best = best.max(Some(evaluated.value));
                     } else {
@@ -301,15 +320,7 @@ fn through_items(problem: &Problem, items: &[Vec<Item>], sense: Sense, through: 
 }
 
 /// Candidates that no other beats in accuracy, cost and latency at once.
-fn pareto(problem: &Problem, candidates: &[Candidate]) -> Vec<Candidate> {
-    let mut points: Vec<(i64, i64, u64, usize)> = candidates
-        .iter()
-        .enumerate()
-        .map(|(i, c)| {
-            let terms = score::terms(&problem.frames[c.frame], &c.totals);
-            (-(terms.accuracy * 1e6).round() as i64, terms.cost.get(), terms.latency.get(), i)
-        })
-        .collect();
+fn pareto(mut points: Vec<(i64, i64, u64, usize)>, candidates: &[Candidate]) -> Vec<Candidate> {
     points.sort_unstable();
     let mut kept: Vec<(i64, i64, u64, usize)> = Vec::new();
     for point in points {

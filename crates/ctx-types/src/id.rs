@@ -63,22 +63,39 @@ fn write_canonical(kind: &str, value: &Value, out: &mut String) -> Result<(), Id
             out.push(']');
         }
         Value::Object(map) => {
-            let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort_unstable();
+            let mut entries: Vec<(&String, &Value)> = map.iter().collect();
+            if !entries.is_sorted_by_key(|(key, _)| *key) {
+                entries.sort_unstable_by_key(|(key, _)| *key);
+            }
             out.push('{');
-            for (i, key) in keys.into_iter().enumerate() {
+            for (i, (key, value)) in entries.into_iter().enumerate() {
                 if i > 0 {
                     out.push(',');
                 }
-                out.push_str(&Value::String(key.clone()).to_string());
+                write_string(key, out);
                 out.push(':');
-                write_canonical(kind, &map[key], out)?;
+                write_canonical(kind, value, out)?;
             }
             out.push('}');
         }
-        scalar => out.push_str(&scalar.to_string()),
+        Value::String(text) => write_string(text, out),
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Number(n) => out.push_str(&n.to_string()),
     }
     Ok(())
+}
+
+/// Hashing is a good part of planning, and nearly every string needs no escape.
+fn write_string(text: &str, out: &mut String) {
+    if text.bytes().any(|b| b < 0x20 || b == b'"' || b == b'\\') {
+        out.push_str(&Value::String(text.to_owned()).to_string());
+    } else {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    }
 }
 
 /// The id of `value`: `kind_` and 32 hex digits.
@@ -110,6 +127,16 @@ mod tests {
         assert_eq!(content_id("t", &a).expect("no floats"), content_id("t", &b).expect("no floats"));
         assert_eq!(canonical_json("t", &a).expect("no floats"), r#"{"a":[true,null,"x"],"b":1}"#);
         assert!(matches!(content_id("t", &1.5), Err(IdError::Float { .. })));
+    }
+
+    #[test]
+    fn strings_are_written_as_json_writes_them() {
+        for text in ["", "plain", "ключ 鍵", "a\"b", "back\\slash", "new\nline", "\u{7f}", "\u{1}", "</script>"] {
+            let expected = serde_json::to_string(text).expect("a string");
+            assert_eq!(canonical_json("t", &text).expect("no float"), expected);
+            let map = std::collections::BTreeMap::from([(text, 1)]);
+            assert_eq!(canonical_json("t", &map).expect("no float"), format!("{{{expected}:1}}"));
+        }
     }
 
     #[test]
