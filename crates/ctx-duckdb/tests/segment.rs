@@ -150,7 +150,7 @@ fn damaged_missing_and_foreign_files_are_errors_with_a_hint() {
         let damaged = folder.path().join(name);
         std::fs::write(&damaged, content).unwrap();
         let error = SegmentDb::open(&damaged).and_then(|segment| segment.passages(&[0])).unwrap_err();
-        assert!(error.to_string().contains(name) && error.hint().unwrap().contains("--rebuild"), "{error}");
+        assert!(error.to_string().contains(name) && error.hint().unwrap().contains("ctxrt index"), "{error}");
         assert!(!error.to_string().contains('\n'), "{error}");
     }
     let error = SegmentDb::open(&folder.path().join("absent")).unwrap_err();

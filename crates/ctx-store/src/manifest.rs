@@ -253,7 +253,7 @@ mod tests {
             manifest(SourceState { file_list: "../etc".into(), ..source(vec![]) }),
         ] {
             let error = Manifest::decode(Path::new("m"), &bad.encode()).unwrap_err();
-            assert!(error.to_string().contains("--rebuild"), "{error}");
+            assert!(error.to_string().contains("ctxrt index"), "{error}");
         }
     }
 
