@@ -212,11 +212,6 @@ pub fn relevance(bm25_share: f64, cosine: f64, exact: bool, rank: u32) -> Ppm {
     Ppm::from_share(sigmoid(z))
 }
 
-/// q^(1/m): the level each of m parallel branches must reach for all to have reached it with probability q.
-pub fn root(q: f64, branches: u32) -> f64 {
-    libm::pow(q, 1.0 / f64::from(branches.max(1)))
-}
-
 /// Weight of the BM25 share in linear fusion within a source; the cosine gets the rest.
 pub fn linear_bm25_weight() -> f64 {
     coefficients::evidence().linear_fusion.bm25_weight

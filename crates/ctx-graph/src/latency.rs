@@ -49,8 +49,8 @@ pub fn join_quantile(branches: &[MedianAndNinth], q: f64) -> Micros {
     Micros(branches.iter().map(|b| real_quantile(*b, z)).fold(0.0, f64::max).round() as u64)
 }
 
-/// q^(1/m).
-fn join_level(q: f64, m: u32) -> f64 {
+/// q^(1/m): the level each of m parallel branches must reach for all to have reached it with probability q.
+pub fn join_level(q: f64, m: u32) -> f64 {
     libm::pow(q, 1.0 / f64::from(m.max(1)))
 }
 

@@ -93,7 +93,8 @@ fn item(
     let within = estimate.evidence.as_ref().map_or(Ppm(0), |e| e.value);
     let unlimited = model::evidence_of(cost, source, entry, *path, model::expected_passages(cost, entry, *k, Tokens(u64::MAX))).value;
     let step = estimate.latency.as_ref().map_or((Micros(0), Micros(0)), |l| (l.value, l.high));
-    let level = |q: f64| libm_pow(q, branches);
+    // Every source that might be read counts as a branch, so the bound also holds when fewer are.
+    let level = |q: f64| latency::join_level(q, branches as u32);
     Item {
         evidence: within.to_micro_nats(),
         loss: ratio_nats(unlimited, within),
@@ -104,12 +105,6 @@ fn item(
         reads: true,
         ..zero
     }
-}
-
-/// q^(1/m): at a join of m branches the slowest one's q-quantile needs this level of each. m counts every source that might
-/// be read, so the bound also holds when fewer are.
-fn libm_pow(q: f64, branches: usize) -> f64 {
-    if branches <= 1 { q } else { ctx_cost::evidence::root(q, branches as u32) }
 }
 
 /// ln(p_all / p_within) in micro-nats, zero when nothing is lost.
