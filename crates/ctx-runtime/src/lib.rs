@@ -10,7 +10,7 @@
 //! Everything that touches a disk, a socket or a model is a plugin behind `ctx-contracts`; a binary fills the
 //! [`Registry`] and names the plugins in the [`Config`]. This crate holds no provider, no database and no text of a prompt.
 //!
-//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning`.
+//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → [`session`].
 
 pub mod config;
 
@@ -26,10 +26,15 @@ mod prepare;
 pub mod ranking;
 mod registry;
 mod runtime;
+pub mod session;
 mod shared;
 
 pub use clock::SystemClock;
+// What replies hold.
 pub use config::{Config, ConfigError, ConfigProblem, ConfigWarning, Loaded, SettingRow};
+pub use ctx_cost::statistics::StatRow;
+pub use ctx_plan_cache::{CacheRow, Counters};
+pub use ctx_simulate::Simulation;
 pub use error::RuntimeError;
 pub use explain::{ExplainInputs, ExplainOptions};
 pub use ledger::{Actual, Bound, Ledger, Refusal, Reservation};

@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("ctx-planner", &["ctx-types", "ctx-graph", "ctx-intent", "ctx-candidates", "ctx-cost", "ctx-optimizer", "ctx-scheduler"]),
     ("ctx-plan-cache", &["ctx-types"]),
     ("ctx-explain", &["ctx-types", "ctx-graph", "ctx-scheduler"]),
+    ("ctx-sql", &["ctx-types"]),
     (
         "ctx-runtime",
         &[
@@ -33,6 +34,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "ctx-simulate",
             "ctx-plan-cache",
             "ctx-explain",
+            // Sessions execute statements.
+            "ctx-sql",
         ],
     ),
     ("ctx-ingest", &["ctx-types"]),
@@ -79,7 +82,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "ctx-simulate",
         ],
     ),
-    ("ctx-cli", &["ctx-types", "ctx-contracts", "ctx-runtime", "ctx-explain", "ctx-embedded", "ctx-eval"]),
+    ("ctx-cli", &["ctx-types", "ctx-contracts", "ctx-runtime", "ctx-explain", "ctx-sql", "ctx-embedded", "ctx-eval"]),
     ("xtask", &[]),
 ];
 
