@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const LESSONS: [&str; 5] = ["quickstart", "02_explain", "03_constraints_infeasible", "04_simulate", "05_custom_plugin"];
+const LESSONS: [&str; 6] = ["quickstart", "02_explain", "03_constraints_infeasible", "04_simulate", "05_custom_plugin", "06_statements"];
 
 /// Cargo builds the examples of a package before it runs the package's tests, into the folder beside the tests' own.
 fn program(lesson: &str) -> std::path::PathBuf {

@@ -20,8 +20,59 @@ Answers and tables go to stdout, everything else to stderr. Logs: RUST_LOG=info 
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+}
+
+/// Statements instead of a command.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Statements (instead of a command): ctxrt -c \"EXPLAIN ANSWER 'Why?' FROM docs\" --source docs=.")]
+pub(crate) struct ScriptArgs {
+    /// Execute these statements. Repeat for several; before --file.
+    #[arg(short = 'c', long = "statement", value_name = "STATEMENTS", allow_hyphen_values = true)]
+    pub(crate) statements: Vec<String>,
+    /// Execute the statements of this file; - is stdin. Repeat for several.
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Go on after a statement that fails; the exit code is that of the first failure.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+}
+
+impl ScriptArgs {
+    /// Whether anything of it was typed.
+    pub(crate) fn is_given(&self) -> bool {
+        let session = &self.session;
+        !self.statements.is_empty()
+            || !self.files.is_empty()
+            || self.keep_going
+            || session.no_index
+            || !session.sources.source.is_empty()
+            || session.sources.sources_from.is_some()
+            || !session.roles.is_empty()
+            || session.tenant != "default"
+    }
+}
+
+/// What a session of statements works on. Sources that CREATE SOURCE adds last as long as the session: name those that are to
+/// stay in the configuration.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SessionArgs {
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+    /// Neither index nor refresh sources before a goal is planned (SET auto_refresh = off).
+    #[arg(long)]
+    pub(crate) no_index: bool,
+    /// Tenant that asks. No statement changes it.
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) tenant: String,
+    /// A role of who asks. Repeat for several. No statement changes it.
+    #[arg(long = "role", value_name = "NAME")]
+    pub(crate) roles: Vec<String>,
 }
 
 /// Options of every command.
@@ -204,6 +255,9 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// What is configured, what can be reached, and how to add a model.
     Doctor(SourceArgs),
+    /// A prompt for statements, as psql is one for SQL; reads a script where stdin is no terminal. CREATE SOURCE lasts for the
+    /// session.
+    Shell(SessionArgs),
     /// Shell completions.
     Completions {
         /// For which shell.
@@ -354,6 +408,14 @@ mod tests {
         for line in [["ctxrt", "--json", "stats"], ["ctxrt", "stats", "--json"]] {
             assert!(Cli::try_parse_from(line).expect("accepted").global.json, "{line:?}");
         }
+    }
+
+    #[test]
+    fn statements_stand_where_a_command_would() {
+        let cli = Cli::try_parse_from(["ctxrt", "-c", "SHOW ALL", "-f", "a.sql", "--source", "docs=."]).expect("accepted");
+        assert!(cli.command.is_none() && cli.script.is_given());
+        let cli = Cli::try_parse_from(["ctxrt", "run", "why?", "--source", "docs=."]).expect("accepted");
+        assert!(cli.command.is_some() && !cli.script.is_given());
     }
 
     #[test]

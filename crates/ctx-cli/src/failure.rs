@@ -2,6 +2,7 @@
 
 use crate::output::Out;
 use ctx_contracts::{ErrorKind, PluginError};
+use ctx_runtime::session::SessionError;
 use ctx_runtime::{ConfigError, RegistryError, RuntimeError};
 use ctx_types::Status;
 use serde_json::{Value, json};
@@ -17,11 +18,21 @@ pub(crate) struct Failure {
     message: String,
     hint: Option<String>,
     problems: Vec<Value>,
+    drawn: Option<Drawn>,
+}
+
+/// A place in a script.
+#[derive(Debug)]
+struct Drawn {
+    /// The line with its caret.
+    text: String,
+    /// For documents.
+    place: Value,
 }
 
 impl Failure {
     fn new(code: u8, kind: &'static str, message: impl Into<String>) -> Failure {
-        Failure { code, kind, message: message.into(), hint: None, problems: Vec::new() }
+        Failure { code, kind, message: message.into(), hint: None, problems: Vec::new(), drawn: None }
     }
 
     /// Something typed is wrong.
@@ -50,6 +61,21 @@ impl Failure {
         self
     }
 
+    /// An error in a script, with its line and a caret below the token. `name` is what the script is called.
+    pub(crate) fn statement(error: &ctx_sql::SqlError, name: &str, script: &str, columns: usize) -> Failure {
+        let position = error.position(script);
+        let place = json!({ "file": name, "line": position.line, "column": position.column });
+        let mut failure = Failure::input(error.to_string());
+        failure.hint.clone_from(&error.hint);
+        failure.drawn = Some(Drawn { text: error.render(Some(name), script, columns), place });
+        failure
+    }
+
+    /// What happened, in words.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         self.code
@@ -65,6 +91,9 @@ impl Failure {
             let _ = out.document(&json!({ "error": self.value() }));
             return;
         }
+        if let Some(drawn) = &self.drawn {
+            return out.notes(&drawn.text);
+        }
         for line in self.message.lines() {
             out.note(&format!("error: {line}"));
         }
@@ -73,10 +102,14 @@ impl Failure {
         }
     }
 
-    fn value(&self) -> Value {
+    /// As documents show it.
+    pub(crate) fn value(&self) -> Value {
         let mut value = json!({ "kind": self.kind, "message": self.message, "exit_code": self.code });
         if let Some(hint) = &self.hint {
             value["hint"] = json!(hint);
+        }
+        if let Some(drawn) = &self.drawn {
+            value["place"] = drawn.place.clone();
         }
         if !self.problems.is_empty() {
             value["problems"] = json!(self.problems);
@@ -122,6 +155,22 @@ impl From<PluginError> for Failure {
         };
         failure.hint = error.hint;
         failure
+    }
+}
+
+impl From<SessionError> for Failure {
+    /// An error with a place is drawn by whoever has the script: see [`Failure::statement`].
+    fn from(error: SessionError) -> Failure {
+        match error {
+            SessionError::Runtime(error) => error.into(),
+            SessionError::Cancelled => Failure::cancelled(error.exit_code()),
+            SessionError::Statement(error) => {
+                let mut failure = Failure::input(error.to_string());
+                failure.hint = error.hint;
+                failure
+            }
+            other => Failure::input(other.to_string()),
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! The `ctxrt` binary: flags, wiring, printing. No decision about a plan, an answer or a store is made here.
 //!
 //! Reading order: [`args`] (what can be typed) → [`sources`] and [`request`] (what it means) → [`session`] (a runtime over it)
-//! → [`commands`] (one file each) → [`output`], [`table`], [`failure`] (what comes back). Manners, kept by every command:
-//! data on stdout and everything else on stderr; with `--json` exactly one document on stdout, on failure too; a reader that
-//! goes away ends the program quietly; nothing from a file or a goal reaches the terminal unescaped.
+//! → [`commands`] (one file each), [`statements`] (the same by statement) → [`output`], [`table`], [`failure`] (what comes
+//! back). Manners, kept by every command: data on stdout and everything else on stderr; with `--json` exactly one document on
+//! stdout, on failure too; a reader that goes away ends the program quietly; nothing from a file or a goal reaches the
+//! terminal unescaped.
 
 mod args;
 mod commands;
@@ -15,6 +16,7 @@ mod progress;
 mod request;
 mod session;
 mod sources;
+mod statements;
 mod table;
 
 use args::Cli;

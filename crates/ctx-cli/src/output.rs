@@ -1,12 +1,16 @@
 //! Where words go: data to stdout, everything else to stderr, both escaped, neither ever a panic.
 
 use crate::failure::Failure;
+use crate::table;
 use ctx_explain::escape;
 use ctx_types::Status;
 use serde::Serialize;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Columns where nobody says how many there are.
 const WIDTH_DEFAULT: usize = 100;
@@ -17,11 +21,51 @@ const WIDTH_MIN: usize = 20;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Out {
     json: bool,
+    expanded: bool,
+}
+
+/// Where data goes. One for the process, as its stdout is.
+static DATA: Mutex<Data> = Mutex::new(Data::Stdout);
+
+/// Stdout, or what stands in for it.
+enum Data {
+    Stdout,
+    /// `\o FILE`
+    File(File),
+    /// Documents of a script that are to be one document.
+    Collected(Vec<Value>),
+}
+
+fn data() -> MutexGuard<'static, Data> {
+    DATA.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Data goes into this file from now on; `None`: to stdout again.
+pub(crate) fn redirect(file: Option<File>) {
+    *data() = file.map_or(Data::Stdout, Data::File);
+}
+
+/// Documents are kept from now on instead of written.
+pub(crate) fn collect() {
+    *data() = Data::Collected(Vec::new());
+}
+
+/// The documents kept since [`collect`] or the last call.
+pub(crate) fn collected() -> Vec<Value> {
+    match &mut *data() {
+        Data::Collected(values) => std::mem::take(values),
+        Data::Stdout | Data::File(_) => Vec::new(),
+    }
 }
 
 impl Out {
     pub(crate) fn new(json: bool) -> Out {
-        Out { json }
+        Out { json, expanded: false }
+    }
+
+    /// The same with tables of one line per value.
+    pub(crate) fn expanded(self, expanded: bool) -> Out {
+        Out { expanded, ..self }
     }
 
     /// Whether stdout carries one JSON document.
@@ -31,6 +75,10 @@ impl Out {
 
     /// One JSON document. Control and bidirectional characters in it are written as `\u…`.
     pub(crate) fn document(&self, value: &impl Serialize) -> Result<(), Failure> {
+        if let Data::Collected(values) = &mut *data() {
+            values.push(serde_json::to_value(value).map_err(|e| Failure::internal(format!("writing JSON: {e}")))?);
+            return Ok(());
+        }
         let text = serde_json::to_string_pretty(value).map_err(|e| Failure::internal(format!("writing JSON: {e}")))?;
         raw(&format!("{}\n", escape_json(&text)))
     }
@@ -38,6 +86,16 @@ impl Out {
     /// Text that is already laid out. Hostile characters are escaped; line ends stay.
     pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
         raw(&escape::block(text))
+    }
+
+    /// Rows under a head, or a line per value where that was asked for.
+    pub(crate) fn table(&self, head: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
+        self.text(&if self.expanded { table::records(head, rows) } else { table::table(head, rows, width()) })
+    }
+
+    /// Lines on stderr that are laid out already.
+    pub(crate) fn notes(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{}", escape::block(text.trim_end()));
     }
 
     /// A line on stderr. A stderr that nobody reads stops nothing.
@@ -48,6 +106,16 @@ impl Out {
 
 /// Bytes to stdout. Shell completions and manual pages come this way; they hold nothing foreign.
 pub(crate) fn raw(text: &str) -> Result<(), Failure> {
+    match &mut *data() {
+        Data::Stdout => {}
+        Data::File(file) => {
+            return file.write_all(text.as_bytes()).map_err(|error| Failure::internal(format!("writing to the file of \\o: {error}")));
+        }
+        Data::Collected(values) => {
+            values.push(Value::String(text.to_owned()));
+            return Ok(());
+        }
+    }
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(()),
@@ -80,7 +148,10 @@ fn escape_json(text: &str) -> String {
 /// Columns to lay out for: `COLUMNS` if it is a number above zero, else the terminal's, else 100.
 pub(crate) fn width() -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse::<usize>().ok()).filter(|columns| *columns > 0);
-    let seen = || if io::stdout().is_terminal() { terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) } else { None };
+    let to_stdout = matches!(*data(), Data::Stdout);
+    let seen = || {
+        if to_stdout && io::stdout().is_terminal() { terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) } else { None }
+    };
     told.or_else(seen).unwrap_or(WIDTH_DEFAULT).max(WIDTH_MIN)
 }
 

@@ -56,10 +56,17 @@ impl Session {
         }
         let store = store_folder(global)?;
         config.store = Some(store.clone());
-        // The command line looks for changes before every run unless the configuration says otherwise.
-        let options = EngineOptions { refresh: Refresh::Always, ..EngineOptions::default() };
-        let (runtime, engine) = ctx_embedded::open(config, options).await?;
+        let (runtime, engine) = ctx_embedded::open(config, engine_options()).await?;
         Ok(Session { runtime: runtime.without_refresh(), engine, named, config_file, store, roots })
+    }
+
+    /// Goes on over another configuration of sources.
+    pub(crate) fn adopt(&mut self, runtime: Runtime, engine: Arc<Engine>) {
+        for (name, source) in &runtime.config().sources {
+            self.roots.entry(name.clone()).or_insert_with(|| shown_root(&source.path));
+        }
+        self.roots.retain(|name, _| runtime.config().sources.contains_key(name));
+        (self.runtime, self.engine) = (runtime, engine);
     }
 
     /// The sources to work on: those of the command line, else all.
@@ -69,13 +76,17 @@ impl Session {
 
     /// Indexes what is missing or changed, with progress. A store that another process holds is read as it stands.
     pub(crate) async fn freshen(&self, out: &Out, interrupt: &Interrupt) -> Result<(), Failure> {
-        let sources = self.sources();
+        self.freshen_these(&self.sources(), out, interrupt).await
+    }
+
+    /// The same for some of them.
+    pub(crate) async fn freshen_these(&self, sources: &[SourceName], out: &Out, interrupt: &Interrupt) -> Result<(), Failure> {
         if sources.is_empty() {
             return Ok(());
         }
         let progress = Progress::new(out);
         let show = |event: IndexEvent| progress.event(event);
-        let done = until(interrupt, self.runtime.refresh(&sources, &show)).await?;
+        let done = until(interrupt, self.runtime.refresh(sources, &show)).await?;
         match done {
             Ok(reports) => {
                 progress.finish(&reports);
@@ -105,6 +116,11 @@ impl Session {
             Err(_) => base.join(&locator.path),
         }
     }
+}
+
+/// The command line looks for changes before every run unless the configuration says otherwise.
+pub(crate) fn engine_options() -> EngineOptions {
+    EngineOptions { refresh: Refresh::Always, ..EngineOptions::default() }
 }
 
 /// `path:first-last`.
@@ -139,6 +155,16 @@ pub(crate) fn warn(reports: &[IndexReport], out: &Out) {
         if report.warnings.len() > SHOWN_MAX {
             out.note(&format!("warning: {}: {} more; see `ctxrt index --json`", report.source, report.warnings.len() - SHOWN_MAX));
         }
+    }
+}
+
+/// An absolute path as somebody in the working directory would write it.
+fn shown_root(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    match path.strip_prefix(&here) {
+        Ok(below) if below.as_os_str().is_empty() => PathBuf::from("."),
+        Ok(below) => below.to_owned(),
+        Err(_) => path.to_owned(),
     }
 }
 
@@ -189,7 +215,7 @@ fn store_folder(global: &Global) -> Result<PathBuf, Failure> {
 }
 
 /// A base folder: the variable if it holds an absolute path, else below the home folder.
-fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
+pub(crate) fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let windows = || if cfg!(windows) { absolute("LOCALAPPDATA") } else { None };
     absolute(variable).or_else(windows).or_else(|| absolute("HOME").map(|home| home.join(below_home)))

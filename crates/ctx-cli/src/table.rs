@@ -49,6 +49,22 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>], width: usize) -> String
     out
 }
 
+/// One line per value, one block per row: what fits no line of a table.
+pub(crate) fn records(head: &[&str], rows: &[Vec<String>]) -> String {
+    let widest = head.iter().map(|cell| escape::width(cell)).max().unwrap_or(0);
+    let mut out = String::new();
+    for (number, row) in rows.iter().enumerate() {
+        out.push_str(&format!("-[ {} ]-\n", number + 1));
+        for (name, cell) in head.iter().zip(row) {
+            let pad = " ".repeat(widest.saturating_sub(escape::width(name)));
+            let line = format!("{name}{pad} | {}", escape::line(cell));
+            out.push_str(line.trim_end_matches(' '));
+            out.push('\n');
+        }
+    }
+    out
+}
+
 /// Digits with a sign, a unit of money or a decimal point; an absent number is a dash.
 fn is_number(cell: &str) -> bool {
     cell == "-"
@@ -80,6 +96,13 @@ mod tests {
             let text = table(&["source", "passages", "path"], &rows, width);
             assert!(text.contains("123456"), "{width}: {text}");
         }
+    }
+
+    #[test]
+    fn records_show_everything_and_nothing_hostile() {
+        let text = records(&["source", "n"], &[row(&["docs", "1"]), row(&["a\nb\u{202e}", ""])]);
+        assert_eq!(text.lines().count(), 6, "{text}");
+        assert!(text.starts_with("-[ 1 ]-\nsource | docs\nn      | 1\n") && !text.contains('\u{202e}'), "{text}");
     }
 
     #[test]

@@ -27,7 +27,7 @@
 //! ```
 //!
 //! Reading order: [`engine`] → `index` (changes, files, run, merge) → `segment` (build, open) → `view` → `search`,
-//! `probe`, `describe`, `analyze` → `traces` → [`contracts`] → [`policy`], [`mod@registry`].
+//! `probe`, `describe`, `analyze` → `traces` → [`contracts`] → [`policy`], [`mod@registry`], [`mod@session`].
 
 mod analyze;
 pub mod contracts;
@@ -41,6 +41,7 @@ pub mod registry;
 mod rows;
 mod search;
 mod segment;
+pub mod session;
 mod settings;
 mod statistics;
 pub mod tokens;
@@ -54,4 +55,5 @@ pub use error::EmbeddedError;
 pub use policy::BuiltinPolicy;
 pub use registry::{open, registry};
 pub use search::Found;
+pub use session::{EmbeddedHost, session};
 pub use tokens::O200k;

@@ -2,16 +2,19 @@
 
 use crate::args::{CacheCommand, Global, SourceArgs};
 use crate::failure::Failure;
-use crate::output::{Out, width};
+use crate::output::Out;
 use crate::session::Session;
-use crate::table::table;
+use ctx_runtime::{CacheRow, Counters};
 use ctx_types::Micros;
 use serde_json::json;
 
 pub(crate) async fn cache(global: &Global, command: &CacheCommand, out: &Out) -> Result<u8, Failure> {
     let session = Session::open(global, &SourceArgs::default(), out).await?;
     match command {
-        CacheCommand::List => list(&session, out)?,
+        CacheCommand::List => {
+            let (rows, counters) = session.runtime.plan_cache();
+            list(&rows, &counters, out)?;
+        }
         CacheCommand::Clear => {
             let forgotten = session.runtime.clear_plan_cache();
             session.runtime.flush().await?;
@@ -25,8 +28,8 @@ pub(crate) async fn cache(global: &Global, command: &CacheCommand, out: &Out) ->
     Ok(0)
 }
 
-fn list(session: &Session, out: &Out) -> Result<(), Failure> {
-    let (rows, counters) = session.runtime.plan_cache();
+/// These plans.
+pub(crate) fn list(rows: &[CacheRow], counters: &Counters, out: &Out) -> Result<(), Failure> {
     if out.json() {
         return out.document(&json!({ "schema_version": 1, "entries": rows, "counters": counters }));
     }
@@ -37,7 +40,7 @@ fn list(session: &Session, out: &Out) -> Result<(), Failure> {
             vec![row.hits.to_string(), age, row.plan.chars().take(17).collect(), row.goal.clone()]
         })
         .collect();
-    out.text(&table(&["hits", "age", "plan", "goal"], &shown, width()))?;
+    out.table(&["hits", "age", "plan", "goal"], &shown)?;
     out.note(&format!("{} hits, {} misses, {} evicted", counters.hits, counters.misses(), counters.evicted));
     Ok(())
 }

@@ -47,7 +47,8 @@ fn named(session: &Session) -> Result<Vec<SourceName>, Failure> {
     Ok(sources)
 }
 
-fn print(reports: &[IndexReport], out: &Out) -> Result<(), Failure> {
+/// What was indexed.
+pub(crate) fn print(reports: &[IndexReport], out: &Out) -> Result<(), Failure> {
     warn(reports, out);
     if out.json() {
         return out.document(&json!({ "schema_version": 1, "sources": reports }));

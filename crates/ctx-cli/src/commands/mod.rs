@@ -1,27 +1,33 @@
 //! One file per command. Each opens a session, does one thing and prints one result; the value is the exit code.
 
-mod cache;
+pub(crate) mod cache;
 mod doctor;
 mod eval;
-mod explain;
-mod index;
-mod run;
+pub(crate) mod explain;
+pub(crate) mod index;
+pub(crate) mod run;
 mod scripts;
 mod search;
-mod simulate;
-mod sources;
-mod stats;
-mod trace;
+pub(crate) mod simulate;
+pub(crate) mod sources;
+pub(crate) mod stats;
+pub(crate) mod trace;
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Out;
+use crate::statements;
 
 /// Runs the command; gives the exit code.
 pub(crate) async fn dispatch(cli: Cli, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
     let global = &cli.global;
-    match &cli.command {
+    let Some(command) = &cli.command else { return statements::batch(global, &cli.script, out, interrupt).await };
+    if cli.script.is_given() {
+        return Err(Failure::input("statements (-c, -f) and a command exclude each other")
+            .with_hint("options of a command, such as --source, stand behind its name"));
+    }
+    match command {
         Command::Run(args) => run::run(global, args, out, interrupt).await,
         Command::Explain(args) => explain::explain(global, args, out, interrupt).await,
         Command::Simulate(args) => simulate::simulate(global, args, out, interrupt).await,
@@ -34,6 +40,7 @@ pub(crate) async fn dispatch(cli: Cli, out: &Out, interrupt: &Interrupt) -> Resu
         Command::Trace(command) => trace::trace(global, command, out).await,
         Command::Eval(args) => eval::eval(args, out, interrupt).await,
         Command::Doctor(args) => doctor::doctor(global, args, out).await,
+        Command::Shell(args) => statements::shell(global, args, out, interrupt).await,
         Command::Completions { shell } => scripts::completions(*shell),
         Command::Man => scripts::manual(),
     }

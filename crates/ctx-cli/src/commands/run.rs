@@ -26,16 +26,19 @@ pub(crate) async fn run(global: &Global, args: &GoalArgs, out: &Out, interrupt: 
     // A run that was cancelled before it began leaves its trace too.
     let report = session.runtime.run_until(&goal, interrupt.token()).await;
     session.close(out).await;
-    let report = report?;
+    show(&session, &report?, out, interrupt)
+}
+
+/// The answer with its sources; gives the exit code. The trace is written by now: a reader that goes away loses nothing.
+pub(crate) fn show(session: &Session, report: &RunReport, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
     let code = match report.outcome.status {
         Status::Cancelled => interrupt.code(),
         status => status.exit_code(),
     };
-    // The trace is written by now: a reader that goes away loses nothing.
     if out.json() {
-        out.document(&document(&session, &report, code)?)?;
+        out.document(&document(session, report, code)?)?;
     } else {
-        print(&session, &report, out)?;
+        print(session, report, out)?;
     }
     Ok(code)
 }

@@ -7,6 +7,7 @@ use crate::output::{Out, width};
 use crate::request;
 use crate::session::Session;
 use crate::table::table;
+use ctx_runtime::Simulation;
 use std::fmt::Display;
 
 pub(crate) async fn simulate(global: &Global, args: &GoalArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
@@ -15,10 +16,14 @@ pub(crate) async fn simulate(global: &Global, args: &GoalArgs, out: &Out, interr
     if !args.no_index {
         session.freshen(out, interrupt).await?;
     }
-    let quote = session.runtime.simulate(&goal).await?;
+    show(&session.runtime.simulate(&goal).await?, out)?;
+    Ok(0)
+}
+
+/// The quote.
+pub(crate) fn show(quote: &Simulation, out: &Out) -> Result<(), Failure> {
     if out.json() {
-        out.document(&quote)?;
-        return Ok(0);
+        return out.document(quote);
     }
     let unknown = if quote.cost_incomplete { format!(" + {} tokens at unknown price", quote.unknown_price_tokens) } else { String::new() };
     let least = if quote.cost_incomplete { "≥ " } else { "" };
@@ -53,8 +58,7 @@ pub(crate) async fn simulate(global: &Global, args: &GoalArgs, out: &Out, interr
         format!("at least {} observations behind each estimate", quote.based_on_samples)
     };
     text.push_str(&format!("Based on: {samples}; {} draws, seed {}; {}\n", quote.draws, quote.seed, quote.plan));
-    out.text(&text)?;
-    Ok(0)
+    out.text(&text)
 }
 
 fn interval(name: &str, low: &dyn Display, mid: &dyn Display, high: &dyn Display, certainty: &dyn Display) -> Vec<String> {

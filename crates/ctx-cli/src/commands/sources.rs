@@ -2,12 +2,12 @@
 
 use crate::args::{Global, SourceArgs};
 use crate::failure::Failure;
-use crate::output::{Out, width};
+use crate::output::Out;
 use crate::session::Session;
-use crate::table::table;
-use ctx_types::SourceEntry;
 use ctx_types::catalog::SourceState;
+use ctx_types::{SourceEntry, SourceName};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 pub(crate) async fn sources(global: &Global, args: &SourceArgs, out: &Out) -> Result<u8, Failure> {
     let session = Session::open(global, args, out).await?;
@@ -17,9 +17,14 @@ pub(crate) async fn sources(global: &Global, args: &SourceArgs, out: &Out) -> Re
 
 /// The catalog's rows of the session's sources.
 pub(crate) async fn print(session: &Session, out: &Out) -> Result<(), Failure> {
-    let catalog = session.runtime.catalog().await?;
+    let mut catalog = session.runtime.catalog().await?;
     let wanted = session.sources();
-    let entries: Vec<_> = catalog.sources.iter().filter(|(name, _)| wanted.contains(name)).collect();
+    catalog.sources.retain(|name, _| wanted.contains(name));
+    show(session, &catalog.sources, out)
+}
+
+/// These rows.
+pub(crate) fn show(session: &Session, entries: &BTreeMap<SourceName, SourceEntry>, out: &Out) -> Result<(), Failure> {
     if out.json() {
         let rows: Vec<_> = entries
             .iter()
@@ -35,7 +40,7 @@ pub(crate) async fn print(session: &Session, out: &Out) -> Result<(), Failure> {
     let rows: Vec<Vec<String>> = entries
         .iter()
         .map(|(name, entry)| {
-            let path = session.runtime.config().sources.get(*name).map(|source| source.path.display().to_string()).unwrap_or_default();
+            let path = session.runtime.config().sources.get(name).map(|source| source.path.display().to_string()).unwrap_or_default();
             vec![
                 name.to_string(),
                 entry.kind.to_string(),
@@ -48,7 +53,7 @@ pub(crate) async fn print(session: &Session, out: &Out) -> Result<(), Failure> {
             ]
         })
         .collect();
-    out.text(&table(&["source", "kind", "state", "documents", "passages", "tokens", "label", "path"], &rows, width()))?;
+    out.table(&["source", "kind", "state", "documents", "passages", "tokens", "label", "path"], &rows)?;
     if rows.is_empty() {
         out.note("no source is configured; name one: --source docs=./docs");
     }

@@ -2,18 +2,24 @@
 
 use crate::args::{Global, SourceArgs};
 use crate::failure::Failure;
-use crate::output::{Out, width};
+use crate::output::Out;
 use crate::session::Session;
-use crate::table::table;
+use ctx_runtime::{Runtime, StatRow};
 use serde_json::json;
 
 pub(crate) async fn stats(global: &Global, out: &Out) -> Result<u8, Failure> {
     let session = Session::open(global, &SourceArgs::default(), out).await?;
     let statistics = session.runtime.statistics();
-    let (rows, (entries, counters)) = (statistics.rows(), session.runtime.plan_cache());
+    show(&statistics.rows(), &session.runtime, out)?;
+    Ok(0)
+}
+
+/// These rows, and how the plan cache does.
+pub(crate) fn show(rows: &[StatRow], runtime: &Runtime, out: &Out) -> Result<(), Failure> {
+    let (entries, counters) = runtime.plan_cache();
     if out.json() {
-        out.document(&json!({ "schema_version": 1, "rows": rows, "plan_cache": { "entries": entries.len(), "counters": counters } }))?;
-        return Ok(0);
+        return out
+            .document(&json!({ "schema_version": 1, "rows": rows, "plan_cache": { "entries": entries.len(), "counters": counters } }));
     }
     let shown: Vec<Vec<String>> = rows
         .iter()
@@ -33,12 +39,12 @@ pub(crate) async fn stats(global: &Global, out: &Out) -> Result<u8, Failure> {
         })
         .collect();
     let head = ["field", "operator", "bucket", "size", "n", "bias", "q-error 50", "q-error 95", "90 % interval", "coverage"];
-    out.text(&table(&head, &shown, width()))?;
+    out.table(&head, &shown)?;
     if shown.is_empty() {
         out.note("no run was observed yet: estimates are priors");
     }
     out.note(&format!("plan cache: {} plans, {} hits, {} misses", entries.len(), counters.hits, counters.misses()));
-    Ok(0)
+    Ok(())
 }
 
 fn number(value: Option<f64>) -> String {

@@ -2,9 +2,8 @@
 
 use crate::args::{Global, SourceArgs, TraceCommand};
 use crate::failure::Failure;
-use crate::output::{Out, status_name, width};
+use crate::output::{Out, status_name};
 use crate::session::Session;
-use crate::table::table;
 use ctx_types::Trace;
 use ctx_types::trace::{NodeStatus, NodeTrace};
 use serde_json::{Value, json};
@@ -49,7 +48,8 @@ fn one<'a>(traces: &'a [Trace], id: &str) -> Result<&'a Trace, Failure> {
     }
 }
 
-fn list(traces: &[Trace], out: &Out) -> Result<(), Failure> {
+/// These traces, one line each.
+pub(crate) fn list(traces: &[Trace], out: &Out) -> Result<(), Failure> {
     if out.json() {
         let rows: Vec<Value> = traces
             .iter()
@@ -75,10 +75,11 @@ fn list(traces: &[Trace], out: &Out) -> Result<(), Failure> {
             ]
         })
         .collect();
-    out.text(&table(&["trace", "started", "status", "cost", "time", "goal"], &rows, width()))
+    out.table(&["trace", "started", "status", "cost", "time", "goal"], &rows)
 }
 
-fn show(trace: &Trace, out: &Out) -> Result<(), Failure> {
+/// One trace.
+pub(crate) fn show(trace: &Trace, out: &Out) -> Result<(), Failure> {
     if out.json() { out.document(trace) } else { out.text(&text(trace)) }
 }
 
