@@ -2,7 +2,7 @@
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use ctx_benchmarks::{bare, text};
-use ctx_embedded::{Engine, EngineOptions, SourceConfig};
+use ctx_embedded::{Engine, EngineOptions, IndexOptions, SourceConfig};
 use ctx_types::SourceName;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -30,7 +30,7 @@ fn indexing(c: &mut Criterion) {
             |folder| {
                 let sources = BTreeMap::from([(source.clone(), SourceConfig::at(files.path()))]);
                 let engine = Engine::open(folder.path(), sources, EngineOptions::default());
-                black_box(engine.index(&[], false, &|_| {}, &|| false)).map(|_| folder)
+                black_box(engine.index(&[], IndexOptions::default(), &|_| {}, &|| false)).map(|_| folder)
             },
             BatchSize::PerIteration,
         );

@@ -10,7 +10,7 @@ use ctx_benchmarks::figure::{Figure, Figures};
 use ctx_benchmarks::machine::{Machine, peak_memory_mib, processor_seconds};
 use ctx_benchmarks::planning::Scene;
 use ctx_benchmarks::{bare, text};
-use ctx_embedded::{Engine, EngineOptions, SourceConfig};
+use ctx_embedded::{Engine, EngineOptions, IndexOptions, SourceConfig};
 use ctx_eval::metrics::quantile;
 use ctx_eval::{Collection, Options, Report, Workbench, evaluate_collection};
 use ctx_plan_cache::{CachedPlan, CurrentStamps, EntryKind, KeyInput, PlanCache, PlanKey, Settings as CacheSettings};
@@ -259,7 +259,7 @@ fn indexing(data: &Path) -> anyhow::Result<Measured> {
             let between = processor_seconds().unwrap_or(0.0);
             let engine = engine(&files, &folder.path().join(format!("store-{at}-{turn}")))?;
             let start = Instant::now();
-            engine.index(&[], false, &|_| {}, &|| false)?;
+            engine.index(&[], IndexOptions::default(), &|_| {}, &|| false)?;
             let whole = start.elapsed().as_secs_f64();
             let after = processor_seconds().unwrap_or(0.0);
             ratios.push(whole / bare);
@@ -316,7 +316,7 @@ fn memory() -> anyhow::Result<Measured> {
 
 fn index_folder(folder: &Path) -> anyhow::Result<()> {
     let store = tempfile::tempdir()?;
-    let reports = engine(folder, store.path())?.index(&[], false, &|_| {}, &|| false)?;
+    let reports = engine(folder, store.path())?.index(&[], IndexOptions::default(), &|_| {}, &|| false)?;
     let passages: u64 = reports.iter().map(|report| report.passages).sum();
     println!("{} {passages} {}", peak_memory_mib().context("reading the peak memory")?, processor_seconds().unwrap_or(0.0));
     Ok(())

@@ -309,6 +309,12 @@ pub(crate) struct IndexArgs {
     /// Merge segments now: text that was removed leaves the disk.
     #[arg(long)]
     pub(crate) purge: bool,
+    /// Read everything again; the old index is used until the new one is complete.
+    #[arg(long)]
+    pub(crate) rebuild: bool,
+    /// Largest passage in tokens, kept with the sources; another value cuts them anew [default: 512].
+    #[arg(long, value_name = "N", value_parser = numbers::chunk_tokens)]
+    pub(crate) max_chunk_tokens: Option<u32>,
 }
 
 /// `ctxrt search`

@@ -2,6 +2,11 @@
 
 use ctx_types::{Micros, NanoUsd, Ppm, Tokens};
 
+/// Smallest passage that can be kept: one character may cost several tokens.
+const CHUNK_TOKENS_MIN: u32 = 16;
+/// Largest passage that still fits common context windows beside others.
+const CHUNK_TOKENS_MAX: u32 = 32_768;
+
 /// A whole number: `120000`, `120_000`, `1e6`.
 pub(crate) fn whole(text: &str) -> Result<u64, String> {
     let plain = text.trim().replace('_', "");
@@ -39,6 +44,14 @@ pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
 /// A count that fits 32 bits.
 pub(crate) fn count(text: &str) -> Result<u32, String> {
     u32::try_from(whole(text)?).map_err(|_| "larger than any count here".to_owned())
+}
+
+/// A bound of passages.
+pub(crate) fn chunk_tokens(text: &str) -> Result<u32, String> {
+    match count(text)? {
+        tokens @ CHUNK_TOKENS_MIN..=CHUNK_TOKENS_MAX => Ok(tokens),
+        _ => Err(format!("write a number of tokens between {CHUNK_TOKENS_MIN} and {CHUNK_TOKENS_MAX}")),
+    }
 }
 
 /// A share in 0..=1.

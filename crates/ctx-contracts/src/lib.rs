@@ -53,7 +53,7 @@ pub use router::{Endpoint, Router};
 pub use scheduler::Scheduler;
 pub use session::{SessionStore, Turn};
 pub use source::{Source, SourceDocument};
-pub use store::{Freshness, IndexEvent, IndexReport, SkippedFile, Store};
+pub use store::{Freshness, IndexEvent, IndexOptions, IndexReport, SkippedFile, Store};
 pub use token_counter::TokenCounter;
 pub use tool::{ToolCall, ToolExecutor, ToolResult};
 pub use trace_sink::TraceSink;

@@ -15,6 +15,17 @@ pub struct SkippedFile {
     pub reason: String,
 }
 
+/// What an indexing run does beyond bringing sources up to date. The default: nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// Merge segments, so that deleted text leaves the disk now.
+    pub purge: bool,
+    /// Read everything again, whatever seems unchanged. The old generation is served until the new one is published.
+    pub rebuild: bool,
+    /// Bound of a passage in tokens, kept with the source from now on; another bound than before cuts everything anew.
+    pub max_chunk_tokens: Option<u32>,
+}
+
 /// What an indexing run did to one source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexReport {
@@ -82,11 +93,11 @@ pub enum Freshness {
 /// Documents, passages, catalog and records of one place.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Brings sources up to date. `purge` also merges and removes deleted text from disk. A crash leaves the old generation readable.
+    /// Brings sources up to date. A crash leaves the old generation readable.
     async fn index(
         &self,
         sources: &[SourceName],
-        purge: bool,
+        options: IndexOptions,
         progress: &(dyn Fn(IndexEvent) + Send + Sync),
     ) -> Result<Vec<IndexReport>, PluginError>;
 

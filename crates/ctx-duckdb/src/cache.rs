@@ -1,21 +1,16 @@
-//! Rows that were read lately, in memory.
+//! Embeddings that were read lately, in memory.
 //!
-//! A point query costs DuckDB some tenths of a millisecond of planning alone and a list of fifty rows several
-//! milliseconds, more than a whole retrieval may take, and retrieval asks for the same rows again and again. Sealed rows
-//! never change, so entries need no invalidation. One cache per kind of row serves the process, bounded in bytes, in two
-//! generations: when the young one is full it becomes the old one, and what is asked for again moves back to the young.
+//! A point query costs DuckDB some tenths of a millisecond of planning alone, more than a re-score may take, and retrieval
+//! asks for the same rows again and again. Sealed rows never change, so entries need no invalidation. One cache serves the
+//! process, bounded in bytes, in two generations: when the young one is full it becomes the old one, and what is asked for
+//! again moves back to the young.
 
-use crate::rows::PassageRow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of cached passages, both generations together: some 40,000 passages of usual size.
-pub(crate) const PASSAGE_BYTES_MAX: usize = 96 * 1024 * 1024;
 /// Bytes of cached embeddings: 30,000 of 256 values.
 pub(crate) const EMBEDDING_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// Passages.
-pub(crate) static PASSAGES: RowCache<PassageRow> = RowCache::new(PASSAGE_BYTES_MAX);
 /// Original embeddings.
 pub(crate) static EMBEDDINGS: RowCache<Vec<f32>> = RowCache::new(EMBEDDING_BYTES_MAX);
 
@@ -26,14 +21,6 @@ pub(crate) type Key = (u64, u32);
 pub(crate) trait Weigh {
     /// Bytes, allocations included.
     fn bytes(&self) -> usize;
-}
-
-impl Weigh for PassageRow {
-    fn bytes(&self) -> usize {
-        const FIXED: usize = 320;
-        let texts = [&self.id, &self.path, &self.section, &self.title, &self.text, &self.fingerprint];
-        FIXED + texts.iter().map(|text| text.len()).sum::<usize>() + self.also_at.iter().map(|path| path.len() + 32).sum::<usize>()
-    }
 }
 
 impl Weigh for Vec<f32> {

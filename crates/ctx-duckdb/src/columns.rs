@@ -30,18 +30,12 @@ pub(crate) fn passages(batch: &RecordBatch) -> impl Iterator<Item = PassageRow> 
         PassageRow {
             ordinal: at.number(0),
             document: at.number(1),
-            id: at.text(2),
-            path: at.text(3),
-            byte_start: at.big_number(4),
-            byte_end: at.big_number(5),
-            line_start: at.number(6),
-            line_end: at.number(7),
-            section: at.text(8),
-            title: at.text(9),
-            text: at.text(10),
-            fingerprint: at.text(11),
-            tokens: at.number(12),
-            also_at: serde_json::from_str(&at.text(13)).unwrap_or_default(),
+            byte_start: at.big_number(2),
+            byte_end: at.big_number(3),
+            line_start: at.number(4),
+            line_end: at.number(5),
+            section: at.text(6),
+            tokens: at.number(7),
         }
     })
 }

@@ -1,7 +1,7 @@
 //! The only crate that links DuckDB: the sealed, read-only database of a segment.
 //!
-//! A segment's documents, passages and original embeddings stand in `segment.duckdb`. [`SegmentWriter`] makes the file
-//! and closes it for good; [`SegmentDb`] reads it, with one database instance per file and process (opening a path
+//! A segment's documents, what is counted of its passages, and original embeddings stand in `segment.duckdb`; the texts do
+//! not: they are read by ordinal, which a database is slow at. [`SegmentWriter`] makes the file and closes it for good; [`SegmentDb`] reads it, with one database instance per file and process (opening a path
 //! twice in one process would give two instances that do not know each other), any number of threads, no access to
 //! other files, and prepared statements only. Nothing here is a query language for callers.
 //!
@@ -13,12 +13,13 @@
 //! let path = folder.path().join("segment.duckdb");
 //! let mut writer = SegmentWriter::create(&path, Some(2))?;
 //! writer.add_document(DocumentRow { path: "a.md".into(), title: "A".into(), ..DocumentRow::default() })?;
-//! let passage = PassageRow { path: "a.md".into(), text: "hello".into(), ..PassageRow::default() };
+//! let passage = PassageRow { section: "Setup".into(), tokens: 7, ..PassageRow::default() };
 //! writer.add_passage(passage, Some(&[0.6, 0.8]))?;
 //! writer.finish()?;
 //!
 //! let segment = SegmentDb::open(&path)?;
-//! assert_eq!(segment.passages(&[0])?[0].text, "hello");
+//! assert_eq!(segment.passages_in(0..1)?[0].section, "Setup");
+//! assert_eq!(segment.statistics(&[])?.tokens_total(), 7);
 //! # Ok(()) }
 //! ```
 //!

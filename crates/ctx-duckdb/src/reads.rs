@@ -17,41 +17,8 @@ use std::sync::Arc;
 
 /// Places of the prepared lists; longer lists are read in pieces.
 const PLACES: [usize; 3] = [8, 64, 512];
-/// Rows of one piece of a whole read.
-const RANGE_ROWS: u32 = 2048;
 
 impl SegmentDb {
-    /// The passages with these ordinals, in this order; what was read lately comes from memory. An ordinal that does not
-    /// exist is an error.
-    pub fn passages(&self, ordinals: &[u32]) -> Result<Vec<PassageRow>, DuckError> {
-        let doing = "reading passages from";
-        let read = |missing: &[u32]| {
-            let batches = self.by_ordinal(doing, PASSAGE_COLUMNS, "passages", missing)?;
-            Ok(batches.iter().flat_map(columns::passages).map(|row| (row.ordinal, row)).collect())
-        };
-        let rows = self.through(&cache::PASSAGES, ordinals, read)?;
-        Ok(self.in_order(doing, ordinals, rows)?.into_iter().map(|row| (*row).clone()).collect())
-    }
-
-    /// Reads all passages and embeddings into memory, as far as they fit in a quarter of the caches: for a process that
-    /// will retrieve often. Returns whether all did.
-    pub fn warm(&self) -> Result<bool, DuckError> {
-        let (mut passage_bytes, mut embedding_bytes) = (0, 0);
-        for start in (0..self.passages_len()).step_by(RANGE_ROWS as usize) {
-            let range = start..start.saturating_add(RANGE_ROWS);
-            let passages = self.passages_in(range.clone())?;
-            let embeddings = self.embeddings_in(range.clone())?;
-            passage_bytes += passages.iter().map(Weigh::bytes).sum::<usize>();
-            embedding_bytes += embeddings.iter().map(Weigh::bytes).sum::<usize>();
-            if passage_bytes > cache::PASSAGE_BYTES_MAX / 4 || embedding_bytes > cache::EMBEDDING_BYTES_MAX / 4 {
-                return Ok(false);
-            }
-            cache::PASSAGES.keep(self.number(), range.clone().zip(passages));
-            cache::EMBEDDINGS.keep(self.number(), range.zip(embeddings));
-        }
-        Ok(true)
-    }
-
     /// The cached rows, and the others read and cached.
     fn through<V: Weigh>(
         &self,
@@ -90,8 +57,7 @@ impl SegmentDb {
         Ok(self.in_order(doing, ordinals, rows)?.into_iter().map(|row| (*row).clone()).collect())
     }
 
-    /// Passages of a range of ordinals, ascending; what lies beyond the end is left out. For merging and whole-source
-    /// reads: ask for a few thousand at a time.
+    /// Passages of a range of ordinals, ascending; what lies beyond the end is left out.
     pub fn passages_in(&self, ordinals: Range<u32>) -> Result<Vec<PassageRow>, DuckError> {
         let batches = self.in_range("reading passages from", PASSAGE_COLUMNS, "passages", ordinals)?;
         Ok(batches.iter().flat_map(columns::passages).collect())

@@ -25,17 +25,13 @@ pub struct DocumentRow {
     pub passages: u32,
 }
 
-/// One passage.
+/// What is counted and filtered of a passage. Its text stands in the segment's passage file, where retrieval reads it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassageRow {
     /// Position in the segment; [`crate::SegmentWriter`] numbers passages from 0 and overwrites this.
     pub ordinal: u32,
     /// Its document; set by the writer to the document added last.
     pub document: u32,
-    /// Stable id of the passage.
-    pub id: String,
-    /// Path below the source's root.
-    pub path: String,
     /// First byte in the file on disk.
     pub byte_start: u64,
     /// One past the last byte.
@@ -46,14 +42,6 @@ pub struct PassageRow {
     pub line_end: u32,
     /// Heading path, symbol path or record id.
     pub section: String,
-    /// Title of the document.
-    pub title: String,
-    /// Decoded text.
-    pub text: String,
-    /// Hex SHA-256 of the passage's bytes on disk.
-    pub fingerprint: String,
     /// Tokens of the text under o200k.
     pub tokens: u32,
-    /// Other paths at which a byte-identical passage stands.
-    pub also_at: Vec<String>,
 }

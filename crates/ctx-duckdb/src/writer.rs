@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Rows of a batch: DuckDB's vector size.
 const BATCH_ROWS: usize = 2048;
-/// Text of a batch: whatever comes first.
+/// Texts and values of a batch: whatever comes first.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// What DuckDB may use while a segment is built; with the rows below the process peaks at some 190 MB (150,000 passages
 /// of 1 kB with 256 values each).
@@ -110,7 +110,7 @@ impl SegmentWriter {
         row.document = document.ordinal;
         row.ordinal = self.totals.passages;
         self.totals.passages = self.next(self.totals.passages)?;
-        self.batch_bytes += row.text.len() + row.path.len() + row.title.len() + row.section.len() + 4 * values;
+        self.batch_bytes += row.section.len() + 4 * values;
         self.embeddings.extend_from_slice(embedding.unwrap_or(&[]));
         self.passages.push(row);
         if self.passages.len() >= BATCH_ROWS || self.batch_bytes >= BATCH_BYTES {
@@ -137,7 +137,8 @@ impl SegmentWriter {
                 duckdb::params![schema::SCHEMA_VERSION, totals.documents, totals.passages, self.dimension],
             )
             .map_err(failed)?;
-        for statement in ["COMMIT", schema::INDEX, "CHECKPOINT"] {
+        let index = (self.dimension > 0).then_some(schema::EMBEDDING_INDEX);
+        for statement in ["COMMIT"].into_iter().chain(index).chain(["CHECKPOINT"]) {
             self.connection.execute_batch(statement).map_err(failed)?;
         }
         self.connection.close().map_err(|(_, error)| DuckError::statement(doing, &self.path)(error))?;
@@ -174,22 +175,15 @@ impl SegmentWriter {
     fn flush_passages(&mut self) -> Result<(), DuckError> {
         let rows = std::mem::take(&mut self.passages);
         self.batch_bytes = 0;
-        let also_at: Vec<String> = rows.iter().map(|row| encode_paths(&row.also_at)).collect();
         let mut columns = vec![
             numbers("ordinal", rows.iter().map(|row| row.ordinal)),
             numbers("document", rows.iter().map(|row| row.document)),
-            texts("id", rows.iter().map(|row| row.id.as_str())),
-            texts("path", rows.iter().map(|row| row.path.as_str())),
             big_numbers("byte_start", rows.iter().map(|row| row.byte_start)),
             big_numbers("byte_end", rows.iter().map(|row| row.byte_end)),
             numbers("line_start", rows.iter().map(|row| row.line_start)),
             numbers("line_end", rows.iter().map(|row| row.line_end)),
             texts("section", rows.iter().map(|row| row.section.as_str())),
-            texts("title", rows.iter().map(|row| row.title.as_str())),
-            texts("text", rows.iter().map(|row| row.text.as_str())),
-            texts("fingerprint", rows.iter().map(|row| row.fingerprint.as_str())),
             numbers("tokens", rows.iter().map(|row| row.tokens)),
-            texts("also_at", also_at.iter().map(String::as_str)),
         ];
         if self.dimension > 0 {
             let values = Float32Array::from(std::mem::take(&mut self.embeddings));
@@ -243,9 +237,4 @@ fn big_numbers(name: &'static str, values: impl Iterator<Item = u64>) -> (&'stat
 
 fn texts<'a>(name: &'static str, values: impl Iterator<Item = &'a str>) -> (&'static str, ArrayRef) {
     (name, Arc::new(StringArray::from_iter_values(values)))
-}
-
-/// A JSON array; the common case of none is empty text.
-fn encode_paths(paths: &[String]) -> String {
-    if paths.is_empty() { String::new() } else { serde_json::Value::from(paths).to_string() }
 }

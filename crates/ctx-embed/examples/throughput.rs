@@ -29,10 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn report(model: &StaticModel, folder: &str, texts: &[&str]) {
     let megabytes = texts.iter().map(|text| text.len()).sum::<usize>() as f64 / 1e6;
-    let mut ids = Vec::new();
+    let (mut ids, mut reader) = (Vec::new(), model.token_reader());
     let tokenizing = seconds(texts, |text| {
         ids.clear();
-        model.tokenize_into(text, &mut ids);
+        reader.read(text, &mut ids);
     });
     let tokens: Vec<Vec<u32>> = texts.iter().map(|text| model.tokenize(text)).collect();
     let mut counts = IdfBuilder::new(model.vocabulary_len());

@@ -37,6 +37,7 @@ mod char_class;
 mod error;
 mod identity;
 mod idf;
+mod memo;
 mod model;
 mod quantize;
 mod table;
@@ -47,7 +48,7 @@ mod wordpiece;
 pub use error::EmbedError;
 pub use identity::{EmbeddingIdentity, ModelIdentity};
 pub use idf::{IdfBuilder, IdfTable};
-pub use model::StaticModel;
+pub use model::{StaticModel, TokenReader};
 pub use quantize::{Neighbour, cosine_e4, dot_bytes, dot_f32, dot_i8, nearest, quantize, similarity_e4};
 
 /// Bytes of a digest that ids show.

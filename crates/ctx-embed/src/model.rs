@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::memo::Memo;
 use crate::quantize::dot_f32;
 use crate::table::TokenTable;
 use crate::tokenizer::Tokenizer;
@@ -84,13 +85,13 @@ impl StaticModel {
     /// Token ids of a text, unknown words left out.
     pub fn tokenize(&self, text: &str) -> Vec<u32> {
         let mut ids = Vec::new();
-        self.tokenize_into(text, &mut ids);
+        self.tokenizer.tokenize_into(text, &mut Memo::default(), &mut ids);
         ids
     }
 
-    /// [`tokenize`](Self::tokenize) that appends to a buffer, for indexing.
-    pub fn tokenize_into(&self, text: &str, ids: &mut Vec<u32>) {
-        self.tokenizer.tokenize_into(text, ids);
+    /// [`tokenize`](Self::tokenize) for many texts in a row, with a memory for words. One per thread.
+    pub fn token_reader(&self) -> TokenReader<'_> {
+        TokenReader { tokenizer: &self.tokenizer, memo: Memo::new() }
     }
 
     /// Writes the unit vector of a text to `out`. Returns `false`, with zeros in `out`, for a text without a known
@@ -121,6 +122,20 @@ impl StaticModel {
             out.fill(0.0);
         }
         has_direction
+    }
+}
+
+/// Tokenizes text after text; words that come again are not spelled again.
+#[derive(Debug)]
+pub struct TokenReader<'m> {
+    tokenizer: &'m Tokenizer,
+    memo: Memo,
+}
+
+impl TokenReader<'_> {
+    /// Appends the token ids of a text, unknown words left out.
+    pub fn read(&mut self, text: &str, ids: &mut Vec<u32>) {
+        self.tokenizer.tokenize_into(text, &mut self.memo, ids);
     }
 }
 

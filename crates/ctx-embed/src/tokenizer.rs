@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
+use crate::memo::Memo;
 use crate::wordpiece::WordPiece;
 
 /// The general tokenizer keeps some forty bytes per byte of input: it gets texts in pieces of at most this size.
@@ -60,9 +61,9 @@ impl Tokenizer {
     }
 
     /// Appends the ids of `text`.
-    pub(crate) fn tokenize_into(&self, text: &str, ids: &mut Vec<u32>) {
+    pub(crate) fn tokenize_into(&self, text: &str, memo: &mut Memo, ids: &mut Vec<u32>) {
         match self {
-            Self::WordPiece(wordpiece) => wordpiece.tokenize_into(text, ids),
+            Self::WordPiece(wordpiece) => wordpiece.tokenize_into(text, memo, ids),
             Self::General { inner, unknown } => {
                 for piece in pieces(text) {
                     // A tokenizer can refuse a text (a model without an unknown token): that text has no known words.
@@ -211,8 +212,14 @@ mod tests {
     }
 
     fn ids(tokenizer: &Tokenizer, text: &str) -> Vec<u32> {
-        let mut ids = Vec::new();
-        tokenizer.tokenize_into(text, &mut ids);
+        let (mut ids, mut again) = (Vec::new(), Vec::new());
+        tokenizer.tokenize_into(text, &mut Memo::default(), &mut ids);
+        let mut memo = Memo::new();
+        for _ in 0..2 {
+            again.clear();
+            tokenizer.tokenize_into(text, &mut memo, &mut again);
+            assert_eq!(again, ids, "remembered otherwise than spelled: {text:?}");
+        }
         ids
     }
 

@@ -9,6 +9,7 @@
 use unicode_normalization_alignments::UnicodeNormalization;
 
 use crate::char_class::{BLANK, DROPPED, IDEOGRAPH, MARK, PUNCTUATION, class};
+use crate::memo::Memo;
 use crate::token_map::TokenMap;
 
 /// A segment is normalised in pieces of at most this many bytes, so that one without blanks needs bounded memory.
@@ -25,6 +26,12 @@ pub(crate) struct WordPiece {
     /// Longer words are unknown.
     word_chars_max: usize,
     vocabulary_len: usize,
+}
+
+/// Where ids go, and the words that were spelled before.
+struct Ids<'a> {
+    ids: &'a mut Vec<u32>,
+    memo: &'a mut Memo,
 }
 
 /// The word under construction.
@@ -49,8 +56,9 @@ impl WordPiece {
     }
 
     /// Appends the ids of `text`; words that cannot be spelled with the vocabulary are left out.
-    pub(crate) fn tokenize_into(&self, text: &str, ids: &mut Vec<u32>) {
+    pub(crate) fn tokenize_into(&self, text: &str, memo: &mut Memo, ids: &mut Vec<u32>) {
         let mut word = Word::default();
+        let ids = &mut Ids { ids, memo };
         for segment in text.split(is_ascii_blank).filter(|segment| !segment.is_empty()) {
             if segment.len() <= SEGMENT_BYTES_MAX && segment.bytes().all(|byte| byte.is_ascii_graphic()) {
                 self.ascii_segment(segment, &mut word.text, ids);
@@ -60,7 +68,7 @@ impl WordPiece {
         }
     }
 
-    fn ascii_segment(&self, segment: &str, lowered: &mut String, ids: &mut Vec<u32>) {
+    fn ascii_segment(&self, segment: &str, lowered: &mut String, ids: &mut Ids<'_>) {
         lowered.clear();
         lowered.push_str(segment);
         lowered.make_ascii_lowercase();
@@ -76,7 +84,7 @@ impl WordPiece {
         lowered.clear();
     }
 
-    fn unicode_segment(&self, segment: &str, word: &mut Word, ids: &mut Vec<u32>) {
+    fn unicode_segment(&self, segment: &str, word: &mut Word, ids: &mut Ids<'_>) {
         let mut rest = segment;
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(rest.floor_char_boundary(SEGMENT_BYTES_MAX));
@@ -88,7 +96,7 @@ impl WordPiece {
         self.flush(word, ids);
     }
 
-    fn push(&self, c: char, word: &mut Word, ids: &mut Vec<u32>) {
+    fn push(&self, c: char, word: &mut Word, ids: &mut Ids<'_>) {
         let class = class(c);
         if class & BLANK != 0 {
             self.flush(word, ids);
@@ -101,17 +109,20 @@ impl WordPiece {
         }
     }
 
-    fn flush(&self, word: &mut Word, ids: &mut Vec<u32>) {
+    fn flush(&self, word: &mut Word, ids: &mut Ids<'_>) {
         self.word(word.text.as_bytes(), word.chars, ids);
         word.text.clear();
         word.chars = 0;
     }
 
-    /// Longest match first; a word with a part that matches nothing is unknown as a whole.
-    fn word(&self, word: &[u8], chars: usize, ids: &mut Vec<u32>) {
-        if word.is_empty() || chars > self.word_chars_max {
-            return;
+    fn word(&self, word: &[u8], chars: usize, to: &mut Ids<'_>) {
+        if !word.is_empty() && chars <= self.word_chars_max {
+            to.memo.ids(word, to.ids, |ids| self.spell(word, ids));
         }
+    }
+
+    /// Longest match first; a word with a part that matches nothing is unknown as a whole.
+    fn spell(&self, word: &[u8], ids: &mut Vec<u32>) {
         let begin = ids.len();
         let mut start = 0;
         let mut map = &self.first;

@@ -4,7 +4,7 @@
 //!
 //! Queries are the `text` fields of a JSON Lines file; without one, the first words of passages.
 
-use ctx_embedded::{Engine, EngineOptions, SourceConfig};
+use ctx_embedded::{Engine, EngineOptions, IndexOptions, SourceConfig};
 use ctx_types::{AccessPath, SourceName};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn main() -> Result<(), Failure> {
     let open = || Engine::open(store.path(), BTreeMap::from([(docs.clone(), SourceConfig::at(&folder))]), EngineOptions::default());
     let engine = open();
     let (start, cpu) = (Instant::now(), cpu_seconds());
-    let report = engine.index(&[], false, &|_| {}, &|| false)?.remove(0);
+    let report = engine.index(&[], IndexOptions::default(), &|_| {}, &|| false)?.remove(0);
     let indexing = start.elapsed();
     let indexing_cpu = cpu_seconds() - cpu;
     let seconds = indexing.as_secs_f64();

@@ -1,7 +1,6 @@
 //! ANALYZE: how long the access paths of a source take, timed on queries taken from the source itself.
 
 use crate::error::EmbeddedError;
-use crate::rows::RowCache;
 use crate::search::search;
 use crate::statistics::{STATISTICS_NOTE, SourceStatistics, Timing};
 use crate::view::SourceView;
@@ -21,7 +20,7 @@ const QUERY_K: usize = 20;
 const WHOLE_K: usize = 200;
 
 /// Timings by access path. Hybrids take as long as the slower of their legs.
-pub(crate) fn timings(view: &SourceView, model: &StaticModel, cache: &RowCache) -> Result<BTreeMap<String, Timing>, EmbeddedError> {
+pub(crate) fn timings(view: &SourceView, model: &StaticModel) -> Result<BTreeMap<String, Timing>, EmbeddedError> {
     let passages = view.live_passages()?;
     let queries = queries(view)?;
     let mut timings = BTreeMap::new();
@@ -33,7 +32,7 @@ pub(crate) fn timings(view: &SourceView, model: &StaticModel, cache: &RowCache) 
         let mut times = Vec::with_capacity(queries.len());
         for query in &queries {
             let start = Instant::now();
-            if search(view, model, cache, path, query, k).is_err() {
+            if search(view, model, path, query, k).is_err() {
                 break;
             }
             times.push(u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX));
@@ -69,9 +68,13 @@ fn queries(view: &SourceView) -> Result<Vec<String>, EmbeddedError> {
     let ordinals: Vec<u32> = (0..QUERIES).map(|n| u64::from(n) * u64::from(passages) / u64::from(QUERIES)).map(|at| at as u32).collect();
     let mut ordinals: Vec<u32> = ordinals.into_iter().filter(|at| filter.is_live(*at)).collect();
     ordinals.dedup();
-    let rows = largest.open.rows()?.passages(&ordinals)?;
     let words = |text: &str| text.split_whitespace().take(QUERY_WORDS).collect::<Vec<_>>().join(" ");
-    Ok(rows.iter().map(|row| words(&row.text)).filter(|query| !query.is_empty()).collect())
+    let mut queries = Vec::with_capacity(ordinals.len());
+    for ordinal in ordinals {
+        queries.push(words(&largest.open.passages()?.read(ordinal, &view.name)?.text));
+    }
+    queries.retain(|query| !query.is_empty());
+    Ok(queries)
 }
 
 /// Keeps timings with the source's statistics. The fingerprint does not change.

@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::error::EmbeddedError;
 use async_trait::async_trait;
 use ctx_contracts::ErrorKind;
-use ctx_contracts::{Freshness, IndexEvent, IndexReport, Metered, PluginError, RetrieveRequest, Retriever, Store, TraceSink};
+use ctx_contracts::{Freshness, IndexEvent, IndexOptions, IndexReport, Metered, PluginError, RetrieveRequest, Retriever, Store, TraceSink};
 use ctx_types::passage::Locator;
 use ctx_types::{Hit, Micros, Passage, Probe, SourceEntry, SourceName, Trace};
 use std::collections::BTreeMap;
@@ -82,11 +82,11 @@ impl Store for Embedded {
     async fn index(
         &self,
         sources: &[SourceName],
-        purge: bool,
+        options: IndexOptions,
         progress: &(dyn Fn(IndexEvent) + Send + Sync),
     ) -> Result<Vec<IndexReport>, PluginError> {
         let sources = sources.to_vec();
-        self.indexing("indexing", progress, move |engine, send, cancelled| engine.index(&sources, purge, send, cancelled)).await
+        self.indexing("indexing", progress, move |engine, send, cancelled| engine.index(&sources, options, send, cancelled)).await
     }
 
     async fn refresh(

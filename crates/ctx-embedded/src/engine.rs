@@ -4,12 +4,11 @@ use crate::describe;
 use crate::error::EmbeddedError;
 use crate::index::run::RunContext;
 use crate::probe::probe;
-use crate::rows::{RowCache, passage};
 use crate::search::{Found, search};
 use crate::tokens::O200k;
 use crate::traces::Traces;
 use crate::view::{SourceView, Views};
-use ctx_contracts::{Freshness, IndexEvent, IndexReport};
+use ctx_contracts::{Freshness, IndexEvent, IndexOptions, IndexReport};
 use ctx_embed::StaticModel;
 use ctx_ingest::passage_is_current;
 use ctx_runtime::config::{Refresh, SourceConfig};
@@ -50,7 +49,6 @@ pub struct Engine {
     model: &'static StaticModel,
     counter: O200k,
     views: Views,
-    rows: RowCache,
     checked: Mutex<BTreeMap<SourceName, Instant>>,
     pub(crate) traces: Traces,
 }
@@ -73,7 +71,6 @@ impl Engine {
             model: StaticModel::embedded(),
             counter: O200k::new(),
             views: Views::default(),
-            rows: RowCache::default(),
             checked: Mutex::default(),
         }
     }
@@ -129,16 +126,16 @@ impl Engine {
             counter: self.counter,
             views: &self.views,
             verify: false,
-            purge: false,
+            options: IndexOptions::default(),
         })
     }
 
-    /// Brings the sources up to date; all of them if none is named. `purge` merges, so that deleted text leaves the disk.
+    /// Brings the sources up to date; all of them if none is named.
     /// A store whose manifest is damaged is built again from the sources.
     pub fn index(
         &self,
         sources: &[SourceName],
-        purge: bool,
+        options: IndexOptions,
         progress: &dyn Fn(IndexEvent),
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Vec<IndexReport>, EmbeddedError> {
@@ -154,7 +151,7 @@ impl Engine {
         let exclude = [self.root().to_owned()];
         let mut reports = Vec::new();
         for name in &names {
-            let context = RunContext { verify: true, purge, ..self.run(name, &exclude, progress, cancelled)? };
+            let context = RunContext { verify: true, options, ..self.run(name, &exclude, progress, cancelled)? };
             let mut report = context.index(&mut writer)?;
             if rebuilt {
                 report.warnings.push("the store's manifest was damaged: everything was indexed again".to_owned());
@@ -259,7 +256,7 @@ impl Engine {
     /// One leg over one source: at most `k` hits, best first.
     pub fn search(&self, source: &SourceName, path: AccessPath, query: &str, k: usize) -> Result<Found, EmbeddedError> {
         let view = self.view(source)?;
-        search(&view, self.model, &self.rows, path, query, k)
+        search(&view, self.model, path, query, k)
     }
 
     /// The passage with this id in the current generation.
@@ -269,12 +266,11 @@ impl Engine {
             let filter = segment.filter()?;
             let mut ordinals = segment.open.keys()?.with_id(id);
             ordinals.retain(|ordinal| filter.is_live(*ordinal));
-            if ordinals.is_empty() {
-                continue;
-            }
-            let rows = segment.open.rows()?.passages(&ordinals)?;
-            if let Some(row) = rows.into_iter().find(|row| row.id == id) {
-                return Ok(Some(passage(source, row)));
+            for ordinal in ordinals {
+                let passage = segment.open.passages()?.read(ordinal, source)?;
+                if passage.id == id {
+                    return Ok(Some(passage));
+                }
             }
         }
         Ok(None)
@@ -297,7 +293,7 @@ impl Engine {
         let mut timed = Vec::new();
         for name in &names {
             let view = self.view(name)?;
-            timed.push((name, crate::analyze::timings(&view, self.model, &self.rows)?));
+            timed.push((name, crate::analyze::timings(&view, self.model)?));
         }
         let mut writer = self.writer(progress)?;
         for (name, timings) in timed {

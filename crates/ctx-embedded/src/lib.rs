@@ -7,7 +7,7 @@
 //! ```
 //!
 //! ```
-//! use ctx_embedded::{Engine, EngineOptions, SourceConfig};
+//! use ctx_embedded::{Engine, EngineOptions, IndexOptions, SourceConfig};
 //! use ctx_types::{AccessPath, SourceName};
 //! use std::collections::BTreeMap;
 //!
@@ -19,7 +19,7 @@
 //! let sources = BTreeMap::from([(docs.clone(), SourceConfig::at(files.path()))]);
 //! let engine = Engine::open(store.path(), sources, EngineOptions::default());
 //!
-//! let reports = engine.index(&[], false, &|_| {}, &|| false)?;
+//! let reports = engine.index(&[], IndexOptions::default(), &|_| {}, &|| false)?;
 //! assert_eq!(reports[0].indexed, 1);
 //! let found = engine.search(&docs, AccessPath::Identifier, "what is sku 73105?", 5)?;
 //! assert_eq!(found.hits[0].passage.locator.path, "hinges.md");
@@ -49,6 +49,7 @@ mod traces;
 mod view;
 
 pub use contracts::Embedded;
+pub use ctx_contracts::IndexOptions;
 pub use ctx_runtime::config::SourceConfig;
 pub use engine::{Engine, EngineOptions};
 pub use error::EmbeddedError;

@@ -4,12 +4,12 @@
 //! documents are never found; ties are broken by place, so that a list is the same every time.
 
 use crate::error::EmbeddedError;
-use crate::rows::{RowCache, Spot};
+use crate::rows::{self, Spot};
 use crate::view::SourceView;
 use ctx_contracts::ExecMetrics;
 use ctx_embed::StaticModel;
 use ctx_intent::identifiers::query_identifiers;
-use ctx_types::{AccessPath, Hit};
+use ctx_types::{AccessPath, Hit, Passage};
 use std::collections::BTreeSet;
 
 /// More candidates than asked for, because copies collapse: this many times and this many more.
@@ -41,7 +41,6 @@ pub struct Found {
 pub(crate) fn search(
     view: &SourceView,
     model: &StaticModel,
-    cache: &RowCache,
     path: AccessPath,
     query: &str,
     k: usize,
@@ -57,7 +56,7 @@ pub(crate) fn search(
             wanted = wanted.saturating_mul(4).min(most);
             continue;
         }
-        return hits(view, cache, path, query, kept, visited);
+        return hits(view, path, query, kept, visited);
     }
 }
 
@@ -144,7 +143,6 @@ fn distinct(view: &SourceView, candidates: Vec<Candidate>, k: usize) -> Result<V
 
 fn hits(
     view: &SourceView,
-    cache: &RowCache,
     path: AccessPath,
     query: &str,
     kept: Vec<Candidate>,
@@ -152,23 +150,16 @@ fn hits(
 ) -> Result<Found, EmbeddedError> {
     let spots: Vec<Spot> = kept.iter().map(|candidate| candidate.spot).collect();
     let exact = exact(view, path, query, &spots)?;
-    let rows = cache.get(view, &spots)?;
     let mut bytes = 0;
     let mut hits = Vec::with_capacity(kept.len());
     for (at, candidate) in kept.iter().enumerate() {
-        let Some(row) = rows.passages.get(&candidate.spot) else { continue };
-        bytes += row.text.len() as u64;
-        let mut passage = row.as_ref().clone();
-        passage.locator.also_at = copies(view, cache, candidate.spot, row)?;
+        let mut passage = rows::passage(view, candidate.spot)?;
+        bytes += passage.text.len() as u64;
+        passage.locator.also_at = copies(view, candidate.spot, &passage)?;
         hits.push(Hit { passage, score: candidate.score, rank: at as u32 + 1, path, exact: exact.contains(&candidate.spot) });
     }
-    let metrics = ExecMetrics {
-        rows: Some(hits.len() as u64),
-        bytes: Some(bytes),
-        chunks: Some(visited as u64),
-        cache_hits: Some(rows.cache_hits),
-        ..ExecMetrics::default()
-    };
+    let metrics =
+        ExecMetrics { rows: Some(hits.len() as u64), bytes: Some(bytes), chunks: Some(visited as u64), ..ExecMetrics::default() };
     Ok(Found { hits, metrics })
 }
 
@@ -184,7 +175,7 @@ fn exact(view: &SourceView, path: AccessPath, query: &str, spots: &[Spot]) -> Re
 }
 
 /// Paths of the other places at which the same bytes stand.
-fn copies(view: &SourceView, cache: &RowCache, spot: Spot, passage: &ctx_types::Passage) -> Result<Vec<String>, EmbeddedError> {
+fn copies(view: &SourceView, spot: Spot, passage: &Passage) -> Result<Vec<String>, EmbeddedError> {
     let content = view.segments[spot.0].open.keys()?.content(spot.1);
     let mut spots = Vec::new();
     for (at, segment) in view.segments.iter().enumerate() {
@@ -193,17 +184,14 @@ fn copies(view: &SourceView, cache: &RowCache, spot: Spot, passage: &ctx_types::
         spots.extend(same.filter(|ordinal| filter.is_live(**ordinal)).map(|ordinal| (at, *ordinal)));
     }
     spots.retain(|other| *other != spot);
-    if spots.is_empty() {
-        return Ok(Vec::new());
-    }
     spots.truncate(COPIES_MAX);
-    let rows = cache.get(view, &spots)?;
-    let mut paths: Vec<String> = rows
-        .passages
-        .values()
-        .filter(|other| other.fingerprint == passage.fingerprint && other.locator.path != passage.locator.path)
-        .map(|other| other.locator.path.clone())
-        .collect();
+    let mut paths = Vec::with_capacity(spots.len());
+    for other in spots {
+        let other = rows::passage(view, other)?;
+        if other.fingerprint == passage.fingerprint && other.locator.path != passage.locator.path {
+            paths.push(other.locator.path);
+        }
+    }
     paths.sort();
     paths.dedup();
     Ok(paths)

@@ -2,7 +2,7 @@
 
 mod support;
 
-use ctx_embedded::{EngineOptions, SourceConfig};
+use ctx_embedded::{EngineOptions, IndexOptions, SourceConfig};
 use ctx_runtime::{Config, Runtime};
 use ctx_types::{Goal, SourceName, Status};
 use std::path::Path;
@@ -84,7 +84,7 @@ async fn runs_and_indexing_go_on_side_by_side() {
     let writing = tokio::spawn(async move {
         for n in 0..4 {
             std::fs::write(folder.path().join(format!("n{n}.md")), format!("note {n}")).unwrap();
-            index.index(&[], false, &|_| {}).await.unwrap();
+            index.index(&[], IndexOptions::default(), &|_| {}).await.unwrap();
         }
         folder
     });

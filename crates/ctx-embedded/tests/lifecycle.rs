@@ -3,7 +3,7 @@
 mod support;
 
 use ctx_contracts::Freshness;
-use ctx_embedded::EmbeddedError;
+use ctx_embedded::{EmbeddedError, IndexOptions};
 use ctx_store::StoreError;
 use ctx_types::AccessPath::{Bm25, Dense, Identifier, Whole};
 use ctx_types::catalog::SourceState;
@@ -101,7 +101,7 @@ fn purge_removes_deleted_text_from_disk() {
     world.index();
     std::fs::remove_file(world.path("f3.md")).unwrap();
     assert!(!world.index().merged);
-    world.engine.index(&[], true, &|_| {}, &|| false).unwrap();
+    world.engine.index(&[], IndexOptions { purge: true, ..IndexOptions::default() }, &|_| {}, &|| false).unwrap();
     let segments = std::fs::read_dir(world.store.path().join("segments")).unwrap().count();
     assert_eq!(segments, 1);
     assert!(world.paths(Bm25, "token3x").is_empty());
@@ -122,7 +122,7 @@ fn two_writers_lose_nothing() {
             let (path, content) = file(n);
             world.write(&path, &content);
         }
-        scope.spawn(|| other.index(&[], false, &|_| {}, &|| false).unwrap());
+        scope.spawn(|| other.index(&[], IndexOptions::default(), &|_| {}, &|| false).unwrap());
     });
     world.index();
     for n in 0..100 {
@@ -138,7 +138,7 @@ fn a_held_lock_ends_in_an_error_that_names_the_holder_and_readers_go_on() {
     let options = ctx_embedded::EngineOptions { lock_wait: std::time::Duration::from_millis(50), ..Default::default() };
     let impatient = ctx_embedded::Engine::open(world.store.path(), [(world.docs.clone(), source)].into(), options);
     let _held = world.engine.store().writer(std::time::Duration::from_secs(5)).unwrap();
-    let error = impatient.index(&[], false, &|_| {}, &|| false).unwrap_err();
+    let error = impatient.index(&[], IndexOptions::default(), &|_| {}, &|| false).unwrap_err();
     assert!(matches!(error, EmbeddedError::Store(StoreError::Busy { .. })), "{error}");
     assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
     let hits = impatient.search(&world.docs, Bm25, "alpha", 5).unwrap().hits;
@@ -162,10 +162,63 @@ fn a_damaged_leg_fails_alone_and_indexing_repairs_it() {
         let error = reader.search(&world.docs, broken, "alpha", 5).map(|_| ()).unwrap_err();
         assert!(error.hint().is_some(), "{error}");
         assert_eq!(reader.search(&world.docs, alive, "alpha", 1).unwrap().hits.len(), 1, "{damaged}");
-        let report = reader.index(&[], false, &|_| {}, &|| false).unwrap().remove(0);
+        let report = reader.index(&[], IndexOptions::default(), &|_| {}, &|| false).unwrap().remove(0);
         assert!(report.warnings.iter().any(|warning| warning.starts_with("built again")), "{report:?}");
         assert_eq!(reader.search(&world.docs, broken, "alpha", 1).unwrap().hits[0].passage.locator.path, "a.md", "{damaged}");
     }
+}
+
+#[test]
+fn damaged_passages_are_never_shown_and_indexing_repairs_them() {
+    let world = World::new(&[("a.md", b"alpha letters"), ("b.md", b"beta letters")]);
+    world.index();
+    let segment = std::fs::read_dir(world.store.path().join("segments")).unwrap().next().unwrap().unwrap().path();
+    let whole = std::fs::read(segment.join("passages.bin")).unwrap();
+    let mut flipped = whole.clone();
+    let at = whole.windows(4).position(|bytes| bytes == b"beta").unwrap();
+    flipped[at] = b'z';
+    std::fs::write(segment.join("passages.bin"), &flipped).unwrap();
+    let reader = world.again();
+    assert_eq!(reader.search(&world.docs, Bm25, "alpha", 1).unwrap().hits.len(), 1, "the other passage is whole");
+    let error = reader.search(&world.docs, Bm25, "beta", 1).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("passages.bin") && error.hint().is_some(), "{error}");
+    let report = reader.index(&[], IndexOptions::default(), &|_| {}, &|| false).unwrap().remove(0);
+    assert!(report.warnings.iter().any(|warning| warning.starts_with("built again")), "{report:?}");
+    assert_eq!(reader.search(&world.docs, Bm25, "beta", 1).unwrap().hits[0].passage.locator.path, "b.md");
+}
+
+#[test]
+fn a_rebuild_reads_everything_again_and_a_stopped_one_changes_nothing() {
+    let world = World::new(&[("a.md", b"alpha"), ("b.md", b"beta")]);
+    let first = world.index();
+    let rebuild = IndexOptions { rebuild: true, ..IndexOptions::default() };
+    let stopped = world.engine.index(&[], rebuild, &|_| {}, &|| true).unwrap_err();
+    assert!(matches!(stopped, EmbeddedError::Cancelled { .. }), "{stopped}");
+    assert_eq!(world.engine.store().current().unwrap().number(), first.generation);
+    assert_eq!(world.paths(Bm25, "alpha"), ["a.md"], "the old index is still there");
+    let again = world.engine.index(&[], rebuild, &|_| {}, &|| false).unwrap().remove(0);
+    assert_eq!((again.indexed, again.unchanged, again.fingerprint), (2, 0, first.fingerprint));
+    assert_eq!((world.paths(Bm25, "alpha"), world.paths(Bm25, "beta")), (vec!["a.md".to_owned()], vec!["b.md".to_owned()]));
+    assert_eq!(world.index().unchanged, 2, "the next run has nothing to do");
+}
+
+#[test]
+fn the_bound_of_passages_stays_with_the_source() {
+    let paragraphs: String = (0..60).map(|n| format!("Paragraph {n} says a few words about topic{n}x and then stops.\n\n")).collect();
+    let world = World::new(&[("a.md", paragraphs.as_bytes())]);
+    let usual = world.index().passages;
+    let bounded = |max| IndexOptions { max_chunk_tokens: Some(max), ..IndexOptions::default() };
+    let small = world.engine.index(&[], bounded(32), &|_| {}, &|| false).unwrap().remove(0);
+    assert!(small.passages > 2 * usual && small.indexed == 1, "{small:?}");
+    assert!(world.whole().iter().all(|hit| hit.passage.tokens <= 32));
+    assert!(world.refresh().is_empty(), "a refresh cuts as before");
+    world.write("b.md", paragraphs.as_bytes());
+    assert_eq!(world.index().unchanged, 1, "another run keeps the bound");
+    assert!(world.whole().iter().all(|hit| hit.passage.tokens <= 32));
+    let error = world.engine.index(&[], bounded(3), &|_| {}, &|| false).unwrap_err();
+    assert!(error.to_string().contains('3'), "{error}");
+    std::fs::remove_file(world.path("b.md")).unwrap();
+    assert_eq!(world.engine.index(&[], bounded(512), &|_| {}, &|| false).unwrap()[0].passages, usual);
 }
 
 #[test]
@@ -176,7 +229,7 @@ fn a_missing_segment_makes_the_source_unavailable_until_it_is_indexed_again() {
     let reader = world.again();
     let entry = reader.describe().unwrap().remove(&world.docs).unwrap();
     assert!(matches!(entry.state, SourceState::Unavailable { .. }), "{:?}", entry.state);
-    reader.index(&[], false, &|_| {}, &|| false).unwrap();
+    reader.index(&[], IndexOptions::default(), &|_| {}, &|| false).unwrap();
     assert_eq!(reader.search(&world.docs, Bm25, "alpha", 1).unwrap().hits.len(), 1);
 }
 
@@ -188,7 +241,7 @@ fn a_damaged_manifest_is_an_error_for_readers_and_rebuilt_by_indexing() {
     let reader = world.again();
     let error = reader.search(&world.docs, Bm25, "alpha", 1).map(|_| ()).unwrap_err();
     assert!(error.hint().is_some_and(|hint| hint.contains("index")), "{error}");
-    reader.index(&[], false, &|_| {}, &|| false).unwrap();
+    reader.index(&[], IndexOptions::default(), &|_| {}, &|| false).unwrap();
     assert_eq!(reader.search(&world.docs, Bm25, "alpha", 1).unwrap().hits.len(), 1);
 }
 
@@ -212,14 +265,14 @@ fn vectors_of_another_model_are_refused_by_readers_and_replaced_by_indexing() {
     assert_eq!(world.again().search(&world.docs, Dense, "alpha", 1).unwrap().hits.len(), 1);
     std::fs::write(segment.join("note.json"), value.to_string()).unwrap();
     let writer = world.again();
-    writer.index(&[], false, &|_| {}, &|| false).unwrap();
+    writer.index(&[], IndexOptions::default(), &|_| {}, &|| false).unwrap();
     assert_eq!(writer.search(&world.docs, Dense, "alpha letters", 1).unwrap().hits.len(), 1);
 }
 
 #[test]
 fn a_cancelled_run_publishes_nothing() {
     let world = World::new(&[("a.md", b"alpha")]);
-    let error = world.engine.index(&[], false, &|_| {}, &|| true).unwrap_err();
+    let error = world.engine.index(&[], IndexOptions::default(), &|_| {}, &|| true).unwrap_err();
     assert!(matches!(error, EmbeddedError::Cancelled { .. }), "{error}");
     assert_eq!(world.engine.store().current().unwrap().number(), 0);
     assert_eq!(std::fs::read_dir(world.store.path().join("building")).unwrap().count(), 0);

@@ -5,7 +5,7 @@ use crate::corpus::Records;
 use crate::error::EvalError;
 use ctx_contracts::IndexEvent;
 use ctx_cost::evidence::{self, Before};
-use ctx_embedded::{Engine, EngineOptions, SourceConfig};
+use ctx_embedded::{Engine, EngineOptions, IndexOptions, SourceConfig};
 use ctx_graph::LegPath;
 use ctx_runtime::config::{AutoLabel, Refresh};
 use ctx_runtime::ranking::{self, Legs, RankedPassage};
@@ -71,7 +71,7 @@ impl Workbench {
         let opened = ctx_embedded::open(config, EngineOptions::default()).await;
         let (runtime, engine) = opened.map_err(EvalError::engine("opening a temporary store"))?;
         let start = Instant::now();
-        engine.index(&[], false, progress, &|| false).map_err(EvalError::engine("indexing the collection"))?;
+        engine.index(&[], IndexOptions::default(), progress, &|| false).map_err(EvalError::engine("indexing the collection"))?;
         let indexing = start.elapsed();
         let mut described = engine.describe().map_err(EvalError::engine("describing the collection"))?;
         let entry = described

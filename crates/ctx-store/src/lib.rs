@@ -43,7 +43,7 @@
 //! ```
 //!
 //! Reading order: [`layout`] → [`manifest`] → [`generation`] → [`store`] → [`writer`] → [`sweep`]; then the files inside
-//! a segment ([`terms`], [`vectors`], [`ranges`]) and beside them ([`log`], [`absorb`], [`blob`]).
+//! a segment ([`passages`], [`terms`], [`vectors`], [`ranges`]) and beside them ([`log`], [`absorb`], [`blob`]).
 
 pub mod absorb;
 pub mod blob;
@@ -58,6 +58,7 @@ pub mod lock;
 pub mod log;
 pub mod manifest;
 pub(crate) mod mapped;
+pub mod passages;
 pub mod ranges;
 pub mod store;
 pub mod sweep;
@@ -72,6 +73,7 @@ pub use generation::Generation;
 pub use lock::Holder;
 pub use log::{Durability, LogRecord, LogWriter};
 pub use manifest::{IdfIdentity, Manifest, MergeReason, SegmentId, SegmentRef, SourceState};
+pub use passages::{PassageFile, PassageWriter};
 pub use ranges::{PassageFilter, PassageRanges};
 pub use store::{Step, Store};
 pub use sweep::SweepReport;

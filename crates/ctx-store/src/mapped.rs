@@ -1,4 +1,4 @@
-//! A read-only file in memory. The one place where the store needs `unsafe`.
+//! A read-only file in memory.
 
 use crate::error::StoreError;
 use memmap2::Mmap;

@@ -40,8 +40,9 @@ impl Neighbour {
     }
 }
 
-/// Largest absolute value becomes 127; a vector of zeros (or with a value that is not finite) stays zero.
-fn quantise(vector: &[f32], row: &mut Vec<i8>) -> f32 {
+/// Largest absolute value becomes 127; a vector of zeros (or with a value that is not finite) stays zero. The row holds
+/// two's complement bytes, as the file does.
+fn quantise(vector: &[f32], row: &mut Vec<u8>) -> f32 {
     let finite = vector.iter().all(|value| value.is_finite());
     let largest = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
     if !finite || largest == 0.0 {
@@ -49,14 +50,30 @@ fn quantise(vector: &[f32], row: &mut Vec<i8>) -> f32 {
         return 0.0;
     }
     let scale = largest / 127.0;
-    row.extend(vector.iter().map(|value| (value / scale).round() as i8));
+    row.extend(vector.iter().map(|value| (value / scale).round() as i8 as u8));
     scale
 }
 
-/// Σ aᵢ·bᵢ over equally long rows; written so that the compiler can use vector instructions.
-#[inline]
-fn dot_i8(a: &[i8], b: &[i8]) -> i32 {
-    a.iter().zip(b).map(|(x, y)| i32::from(i16::from(*x) * i16::from(*y))).sum()
+/// Σ aᵢ·bᵢ over equally long rows. Sums of integers: whichever instructions are used, the result is the same.
+fn dot_i8(a: &[u8], b: &[u8]) -> i32 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        #[allow(unsafe_code)]
+        // SAFETY: the processor was just asked whether it has these instructions.
+        return unsafe { dot_i8_avx2(a, b) };
+    }
+    dot_i8_plain(a, b)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn dot_i8_avx2(a: &[u8], b: &[u8]) -> i32 {
+    dot_i8_plain(a, b)
+}
+
+#[inline(always)]
+fn dot_i8_plain(a: &[u8], b: &[u8]) -> i32 {
+    a.iter().zip(b).map(|(x, y)| i32::from(i16::from(*x as i8) * i16::from(*y as i8))).sum()
 }
 
 /// Collects rows and writes the file.
@@ -65,7 +82,7 @@ pub struct VectorWriter {
     dimension: usize,
     identity: [u8; 32],
     scales: Vec<u8>,
-    rows: Vec<i8>,
+    rows: Vec<u8>,
 }
 
 impl VectorWriter {
@@ -99,17 +116,16 @@ impl VectorWriter {
     /// Writes the file.
     pub fn finish(self, path: &Path) -> Result<(), StoreError> {
         let count = u32::try_from(self.len()).map_err(|_| inconsistent("more than 2³² rows".to_owned()))?;
-        let rows: Vec<u8> = self.rows.iter().map(|value| value.to_le_bytes()[0]).collect();
         let mut header = Vec::with_capacity(HEADER_BYTES);
         header.extend_from_slice(MAGIC);
         for number in [VERSION, self.dimension as u32, count, 0] {
             header.extend_from_slice(&number.to_le_bytes());
         }
         header.extend_from_slice(&self.identity);
-        header.extend_from_slice(&body_checksum(&self.scales, &rows).to_le_bytes());
+        header.extend_from_slice(&body_checksum(&self.scales, &self.rows).to_le_bytes());
         header.extend_from_slice(&checksum(&header).to_le_bytes());
         let mut file = File::create(path).map_err(StoreError::io("creating", path))?;
-        for part in [&header, &self.scales, &rows] {
+        for part in [&header, &self.scales, &self.rows] {
             file.write_all(part).map_err(StoreError::io("writing", path))?;
         }
         Ok(())
@@ -183,8 +199,8 @@ impl VectorFile {
         f64::from(f32::from_bits(self.file.u32_at(HEADER_BYTES + 4 * row)))
     }
 
-    fn rows(&self) -> &[i8] {
-        as_i8(&self.file[HEADER_BYTES + 4 * self.count..])
+    fn rows(&self) -> &[u8] {
+        &self.file[HEADER_BYTES + 4 * self.count..]
     }
 
     /// The row as numbers again, as far as eight bits keep them; `None` beyond the last.
@@ -195,7 +211,7 @@ impl VectorFile {
         }
         let scale = self.scale(row) as f32;
         let values = &self.rows()[row * self.dimension..(row + 1) * self.dimension];
-        Some(values.iter().map(|value| f32::from(*value) * scale).collect())
+        Some(values.iter().map(|value| f32::from(*value as i8) * scale).collect())
     }
 
     /// The `k` most similar rows that `keep` lets pass, best first; ties go to the lower ordinal. Rows of zeros (empty
@@ -226,12 +242,6 @@ impl VectorFile {
         let found = best.into_sorted_vec();
         Ok(found.into_iter().map(|(Reverse(similarity_e4), ordinal)| Neighbour { ordinal, similarity_e4 }).collect())
     }
-}
-
-#[allow(unsafe_code)]
-fn as_i8(bytes: &[u8]) -> &[i8] {
-    // SAFETY: u8 and i8 have the same size and alignment, and every bit pattern is a value of both.
-    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<i8>(), bytes.len()) }
 }
 
 #[cfg(test)]
@@ -288,6 +298,14 @@ mod tests {
         }
         truth.sort_by(|a, b| b.total_cmp(a));
         assert!(exact(&rows[found[0].ordinal as usize]) >= truth[0] - 0.02);
+    }
+
+    #[test]
+    fn wide_instructions_give_the_same_sums() {
+        for len in [0_usize, 1, 15, 16, 255, 256, 1000] {
+            let (a, b): (Vec<u8>, Vec<u8>) = (0..len).map(|n| ((n * 37 % 255 + 129) as u8, (n * 91 % 255 + 129) as u8)).unzip();
+            assert_eq!(dot_i8(&a, &b), dot_i8_plain(&a, &b));
+        }
     }
 
     proptest! {

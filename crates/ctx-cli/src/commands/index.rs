@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::output::Out;
 use crate::progress::{Progress, summary};
 use crate::session::{Session, until, warn};
-use ctx_contracts::{IndexEvent, IndexReport};
+use ctx_contracts::{IndexEvent, IndexOptions, IndexReport};
 use ctx_types::SourceName;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -17,7 +17,8 @@ pub(crate) async fn index(global: &Global, args: &IndexArgs, out: &Out, interrup
     let sources = named(&session)?;
     let progress = Progress::new(out);
     let show = |event: IndexEvent| progress.event(event);
-    let reports = until(interrupt, session.runtime.parts().store.index(&sources, args.purge, &show)).await??;
+    let options = IndexOptions { purge: args.purge, rebuild: args.rebuild, max_chunk_tokens: args.max_chunk_tokens };
+    let reports = until(interrupt, session.runtime.parts().store.index(&sources, options, &show)).await??;
     drop(progress);
     print(&reports, out)?;
     Ok(0)
@@ -28,7 +29,7 @@ pub(crate) async fn analyze(global: &Global, args: &SourceArgs, out: &Out, inter
     let sources = named(&session)?;
     let progress = Progress::new(out);
     let show = |event: IndexEvent| progress.event(event);
-    let reports = until(interrupt, session.runtime.parts().store.index(&sources, false, &show)).await??;
+    let reports = until(interrupt, session.runtime.parts().store.index(&sources, IndexOptions::default(), &show)).await??;
     let engine = Arc::clone(&session.engine);
     let timed = tokio::task::spawn_blocking(move || engine.analyze(&sources, &|_| {})).await;
     timed.map_err(|e| Failure::internal(format!("timing the access paths: {e}")))?.map_err(|e| e.into_plugin("analyzing sources"))?;

@@ -2,7 +2,6 @@
 
 use super::changes::{now_ns, stat};
 use crate::error::EmbeddedError;
-use crate::rows::row;
 use crate::segment::SegmentsBuilder;
 use crate::segment::build::Place;
 use crate::tokens::O200k;
@@ -141,7 +140,7 @@ impl Documents {
             self.first.get_or_insert(place);
             self.count += 1;
         }
-        builder.passage(row(piece.passage), piece.language)
+        builder.passage(piece.passage, piece.language)
     }
 }
 

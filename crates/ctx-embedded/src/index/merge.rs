@@ -1,17 +1,17 @@
-//! Several segments into new ones, without what was deleted. Texts and token counts come from the database; terms and
-//! vectors are made again.
+//! Several segments into new ones, without what was deleted. Passages with their token counts are copied; terms and vectors
+//! are made again.
 
 use crate::error::EmbeddedError;
 use crate::segment::SegmentsBuilder;
 use crate::segment::build::Place;
 use crate::view::ViewedSegment;
-use ctx_duckdb::{DocumentRow, PassageRow};
+use ctx_duckdb::DocumentRow;
 use ctx_store::SegmentId;
+use ctx_types::SourceName;
 use std::collections::BTreeMap;
 
-/// Documents and passages read at a time.
+/// Documents read at a time.
 const DOCUMENTS_BATCH: u32 = 1024;
-const PASSAGES_BATCH: u32 = 1024;
 
 /// Where the documents of the old segments went.
 #[derive(Default)]
@@ -27,9 +27,13 @@ impl Moved {
 }
 
 /// Copies what is visible in `segment` into the builder.
-pub(crate) fn copy(segment: &ViewedSegment, builder: &mut SegmentsBuilder<'_>, moved: &mut Moved) -> Result<(), EmbeddedError> {
-    let rows = segment.open.rows()?;
-    let mut passages = Passages { segment, buffer: BTreeMap::new() };
+pub(crate) fn copy(
+    source: &SourceName,
+    segment: &ViewedSegment,
+    builder: &mut SegmentsBuilder<'_>,
+    moved: &mut Moved,
+) -> Result<(), EmbeddedError> {
+    let (rows, passages) = (segment.open.rows()?, segment.open.passages()?);
     let mut path = String::new();
     for from in (0..rows.documents_len()).step_by(DOCUMENTS_BATCH as usize) {
         for document in rows.documents_in(from..from.saturating_add(DOCUMENTS_BATCH))? {
@@ -45,29 +49,9 @@ pub(crate) fn copy(segment: &ViewedSegment, builder: &mut SegmentsBuilder<'_>, m
             let place = builder.document(DocumentRow { ordinal: 0, ..document })?;
             moved.places.insert((segment.open.id.clone(), ordinal), place);
             for at in range {
-                builder.passage(passages.take(at)?, &language)?;
+                builder.passage(passages.read(at, source)?, &language)?;
             }
         }
     }
     Ok(())
-}
-
-/// Rows read ahead.
-struct Passages<'a> {
-    segment: &'a ViewedSegment,
-    buffer: BTreeMap<u32, PassageRow>,
-}
-
-impl Passages<'_> {
-    fn take(&mut self, ordinal: u32) -> Result<PassageRow, EmbeddedError> {
-        if let Some(row) = self.buffer.remove(&ordinal) {
-            return Ok(row);
-        }
-        let rows = self.segment.open.rows()?;
-        self.buffer =
-            rows.passages_in(ordinal..ordinal.saturating_add(PASSAGES_BATCH))?.into_iter().map(|row| (row.ordinal, row)).collect();
-        self.buffer
-            .remove(&ordinal)
-            .ok_or_else(|| EmbeddedError::Damaged { path: rows.path().to_owned(), problem: format!("there is no passage {ordinal}") })
-    }
 }

@@ -9,9 +9,9 @@ use crate::settings;
 use crate::statistics::{STATISTICS_NOTE, SourceStatistics};
 use crate::tokens::O200k;
 use crate::view::{SourceView, Views};
-use ctx_contracts::{IndexEvent, IndexReport, SkippedFile};
+use ctx_contracts::{IndexEvent, IndexOptions, IndexReport, SkippedFile};
 use ctx_embed::{IdfTable, StaticModel};
-use ctx_ingest::{Entry, IngestOptions, Stamp};
+use ctx_ingest::{ChunkOptions, Entry, IngestOptions, Stamp};
 use ctx_runtime::config::{AutoLabel, SourceConfig};
 use ctx_store::{Change, FileEntry, FileList, Generation, IdfIdentity, SegmentId, SegmentRef, SourceState, SourceUpdate, Writer};
 use ctx_types::SourceName;
@@ -26,7 +26,7 @@ const LISTED_MAX: usize = 1_000;
 pub(crate) struct RunContext<'a> {
     pub(crate) name: &'a SourceName,
     pub(crate) config: &'a SourceConfig,
-    pub(crate) model: &'a StaticModel,
+    pub(crate) model: &'static StaticModel,
     pub(crate) counter: O200k,
     pub(crate) exclude: &'a [PathBuf],
     pub(crate) views: &'a Views,
@@ -34,8 +34,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) cancelled: &'a dyn Fn() -> bool,
     /// Whether every segment is verified whole before it is trusted.
     pub(crate) verify: bool,
-    /// Whether deleted text is removed from disk now.
-    pub(crate) purge: bool,
+    /// What the run does beyond bringing the source up to date.
+    pub(crate) options: IndexOptions,
 }
 
 /// The published side of a source.
@@ -45,21 +45,17 @@ struct Published {
     trusted: BTreeSet<SegmentId>,
     settings_agree: bool,
     damaged: Vec<String>,
+    /// How passages are cut from now on.
+    chunk: ChunkOptions,
 }
 
 impl RunContext<'_> {
-    fn options(&self) -> IngestOptions {
-        IngestOptions::new(self.name.clone())
-    }
-
-    fn digest(&self) -> String {
-        settings::digest(self.model, self.options().chunk)
-    }
-
     /// What is published and how much of it can be kept.
     fn published(&self, base: &Arc<Generation>) -> Result<Published, EmbeddedError> {
+        let chunk = settings::chunk(self.options.max_chunk_tokens, base.source(self.name))?;
         let Some(view) = self.views.get(base, self.name) else {
             return Ok(Published {
+                chunk,
                 state: None,
                 files: Arc::default(),
                 trusted: BTreeSet::new(),
@@ -76,7 +72,8 @@ impl RunContext<'_> {
             }
             Err(error) => return Err(error),
         };
-        let settings_agree = view.state.settings_digest == self.digest() && damaged.is_empty();
+        let is_kept = !self.options.rebuild && view.state.settings_digest == settings::digest(self.model, chunk);
+        let settings_agree = is_kept && damaged.is_empty();
         let mut trusted = BTreeSet::new();
         for segment in view.segments.iter().filter(|_| settings_agree) {
             match if self.verify { segment.open.check() } else { segment.open.is_complete() } {
@@ -87,7 +84,7 @@ impl RunContext<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Published { state: Some(view.state.clone()), files, trusted, settings_agree, damaged })
+        Ok(Published { state: Some(view.state.clone()), files, trusted, settings_agree, damaged, chunk })
     }
 
     fn compare(&self, published: &Published) -> Result<Changes, EmbeddedError> {
@@ -123,7 +120,7 @@ impl RunContext<'_> {
             report.report.merged = true;
         }
         self.views.clear();
-        if self.purge {
+        if self.options.purge {
             writer.sweep()?;
         }
         let generation = Arc::clone(writer.base());
@@ -148,7 +145,9 @@ impl RunContext<'_> {
             to_read.extend(changes.unchanged.iter().map(|(path, entry)| Entry { path: path.clone(), stamp: stamp(entry) }));
             to_read.sort();
         }
-        let read = self.read(writer, changes, &to_read, frozen, report)?;
+        let options = IngestOptions { chunk: published.chunk, ..IngestOptions::new(self.name.clone()) };
+        let reader = FileReader { root: &changes.root, options, counter: self.counter };
+        let read = self.read(writer, &reader, &to_read, frozen, report)?;
         let mut files = FileList::default();
         if !everything {
             for (path, entry) in &changes.unchanged {
@@ -188,12 +187,11 @@ impl RunContext<'_> {
     fn read(
         &self,
         writer: &Writer,
-        changes: &Changes,
+        reader: &FileReader<'_>,
         to_read: &[Entry],
         frozen: Option<IdfTable>,
         report: &mut Reporter,
     ) -> Result<Read, EmbeddedError> {
-        let reader = FileReader { root: &changes.root, options: self.options(), counter: self.counter };
         let mut builder = SegmentsBuilder::new(writer, self.name, self.model, self.config.auto_label != AutoLabel::Off);
         let (mut indexed, mut abandoned, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
         for (done, entry) in to_read.iter().enumerate() {
@@ -250,8 +248,9 @@ impl RunContext<'_> {
             .collect();
         let mut statistics = SourceStatistics::count(&open)?;
         statistics.keep_timings(published.state.as_ref().and_then(SourceStatistics::of));
-        update.notes = Some(BTreeMap::from([(STATISTICS_NOTE.to_owned(), statistics.to_note()?)]));
-        update.settings_digest = Some(self.digest());
+        let statistics = (STATISTICS_NOTE.to_owned(), statistics.to_note()?);
+        update.notes = Some([statistics].into_iter().chain(settings::chunk_note(published.chunk)).collect());
+        update.settings_digest = Some(settings::digest(self.model, published.chunk));
         let identity = self.model.identity().with_idf(idf);
         update.idf = Some(IdfIdentity {
             identity: format!("{}/{}", identity.hash, identity.idf_version),
@@ -267,7 +266,7 @@ impl RunContext<'_> {
             Some(idf) => idf.is_outgrown_by(view.live_passages()?),
             None => false,
         };
-        let purges = self.purge && (view.state.deleted_documents() > 0 || view.segments.len() > 1);
+        let purges = self.options.purge && (view.state.deleted_documents() > 0 || view.segments.len() > 1);
         Ok((outgrown || purges || view.state.needs_merge().is_some()).then_some(outgrown))
     }
 
@@ -297,7 +296,7 @@ impl RunContext<'_> {
             if (self.cancelled)() {
                 return Err(EmbeddedError::Cancelled { name: self.name.to_string() });
             }
-            merge::copy(segment, &mut builder, &mut moved)?;
+            merge::copy(self.name, segment, &mut builder, &mut moved)?;
         }
         let (segments, idf) = builder.finish(frozen)?;
         let mut files = base.files(self.name)?.as_ref().clone();
@@ -318,6 +317,7 @@ impl RunContext<'_> {
             trusted: BTreeSet::new(),
             settings_agree: true,
             damaged: Vec::new(),
+            chunk: settings::chunk(None, Some(&view.state))?,
         };
         self.describe(&mut update, base, &published, &idf)?;
         Ok((update, published))

@@ -1,7 +1,8 @@
 //! One segment of one source as it stands on disk: written once, read by anyone.
 //!
 //! ```text
-//! segments/<id>/segment.duckdb   documents and passages
+//! segments/<id>/segment.duckdb   documents, and what is counted of passages
+//!               passages.bin     passages as they are shown, by ordinal
 //!               text/            BM25 and identifiers
 //!               terms.fst        term and identifier dictionary, for probes
 //!               vectors.i8       int8 vectors, one row a passage
@@ -16,10 +17,13 @@ pub(crate) mod keys;
 pub(crate) mod note;
 pub(crate) mod open;
 pub(crate) mod spool;
+pub(crate) mod stages;
 
 pub(crate) use build::{NewSegment, SegmentsBuilder};
 pub(crate) use open::OpenSegment;
 
+/// Passages.
+pub(crate) const PASSAGES_FILE: &str = "passages.bin";
 /// Folder of the text index.
 pub(crate) const TEXT_FOLDER: &str = "text";
 /// Term dictionary.

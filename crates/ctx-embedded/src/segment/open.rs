@@ -3,11 +3,11 @@
 
 use super::keys::Keys;
 use super::note::{SegmentNote, identity_bytes};
-use super::{IDF_FILE, KEYS_FILE, NOTE_FILE, RANGES_FILE, TERMS_FILE, TEXT_FOLDER, VECTORS_FILE};
+use super::{IDF_FILE, KEYS_FILE, NOTE_FILE, PASSAGES_FILE, RANGES_FILE, TERMS_FILE, TEXT_FOLDER, VECTORS_FILE};
 use crate::error::EmbeddedError;
 use ctx_duckdb::{SEGMENT_FILE, SegmentDb};
 use ctx_embed::IdfTable;
-use ctx_store::{Dictionary, PassageRanges, SegmentId, VectorFile};
+use ctx_store::{Dictionary, PassageFile, PassageRanges, SegmentId, VectorFile};
 use ctx_tantivy::SegmentReader;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -24,6 +24,7 @@ pub(crate) struct OpenSegment {
     keys: Part<Keys>,
     note: Part<SegmentNote>,
     idf: Part<IdfTable>,
+    passages: Part<PassageFile>,
     rows: Part<SegmentDb>,
 }
 
@@ -70,6 +71,7 @@ impl OpenSegment {
             keys: Part::default(),
             note: Part::default(),
             idf: Part::default(),
+            passages: Part::default(),
             rows: Part::default(),
         }
     }
@@ -125,17 +127,31 @@ impl OpenSegment {
         })
     }
 
+    /// The passages, as many as the segment has.
+    pub(crate) fn passages(&self) -> Result<&PassageFile, EmbeddedError> {
+        self.passages.get(|| {
+            let path = self.file(PASSAGES_FILE);
+            let passages = PassageFile::open(&path)?;
+            if passages.len() != self.ranges()?.passages() {
+                return Err(EmbeddedError::Damaged { path, problem: "its passages are not those of this segment".to_owned() });
+            }
+            Ok(passages)
+        })
+    }
+
+    /// The database.
     pub(crate) fn rows(&self) -> Result<&SegmentDb, EmbeddedError> {
         self.rows.get(|| Ok(SegmentDb::open(&self.file(SEGMENT_FILE))?))
     }
 
-    /// Opens every part: what an indexing run does before it trusts a segment.
+    /// Opens every part and reads every passage: what an indexing run does before it trusts a segment.
     pub(crate) fn check(&self) -> Result<(), EmbeddedError> {
         self.text()?;
         self.terms()?;
         self.vectors()?;
         self.keys()?;
         self.idf()?;
+        self.passages()?.verify()?;
         let (rows, ranges) = (self.rows()?, self.ranges()?);
         if rows.passages_len() != ranges.passages() || rows.documents_len() != ranges.documents() {
             let problem = "database and passage ranges disagree".to_owned();
@@ -146,7 +162,7 @@ impl OpenSegment {
 
     /// Whether its files are there; cheap enough for every look at a source.
     pub(crate) fn is_complete(&self) -> Result<(), EmbeddedError> {
-        for name in [SEGMENT_FILE, TEXT_FOLDER, TERMS_FILE, RANGES_FILE, KEYS_FILE, NOTE_FILE] {
+        for name in [SEGMENT_FILE, PASSAGES_FILE, TEXT_FOLDER, TERMS_FILE, RANGES_FILE, KEYS_FILE, NOTE_FILE] {
             exists(&self.file(name))?;
         }
         Ok(())

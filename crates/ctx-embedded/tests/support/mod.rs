@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub)] // each test program uses its part
 
 use ctx_contracts::IndexReport;
-use ctx_embedded::{Engine, EngineOptions, SourceConfig};
+use ctx_embedded::{Engine, EngineOptions, IndexOptions, SourceConfig};
 use ctx_runtime::config::Refresh;
 use ctx_types::{AccessPath, Hit, SourceName};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ impl World {
     }
 
     pub fn index(&self) -> IndexReport {
-        self.engine.index(&[], false, &|_| {}, &|| false).unwrap().remove(0)
+        self.engine.index(&[], IndexOptions::default(), &|_| {}, &|| false).unwrap().remove(0)
     }
 
     pub fn refresh(&self) -> Vec<IndexReport> {

@@ -2,7 +2,7 @@
 
 use super::lock;
 use async_trait::async_trait;
-use ctx_contracts::{Freshness, IndexEvent, IndexReport, PluginError, Store};
+use ctx_contracts::{Freshness, IndexEvent, IndexOptions, IndexReport, PluginError, Store};
 use ctx_types::passage::Locator;
 use ctx_types::{Passage, SourceName, Trace};
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Store for FakeStore {
     async fn index(
         &self,
         sources: &[SourceName],
-        _: bool,
+        _: IndexOptions,
         progress: &(dyn Fn(IndexEvent) + Send + Sync),
     ) -> Result<Vec<IndexReport>, PluginError> {
         self.refresh(sources, progress).await
