@@ -4,8 +4,8 @@
 //! A direct-mapped table of fixed size; a word that needs a taken slot replaces what is there. What comes out is what
 //! spelling would give, so it shows in nothing but time.
 
-/// Slots: a power of two. A megabyte in all.
-const SLOTS: usize = 1 << 15;
+/// Slots: a power of two. Four megabytes in all.
+const SLOTS: usize = 1 << 17;
 /// Longest remembered word in bytes.
 const WORD_BYTES_MAX: usize = 16;
 /// Most ids of a remembered word.

@@ -35,6 +35,7 @@ mod describe;
 pub mod engine;
 pub mod error;
 mod index;
+mod pieces;
 pub mod policy;
 mod probe;
 pub mod registry;

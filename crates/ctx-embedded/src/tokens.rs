@@ -1,11 +1,14 @@
-//! Token counts under o200k: exact, with words counted once and remembered.
+//! Token counts under o200k: exact, with pieces counted once and remembered.
 //!
 //! Byte-pair encoding first splits a text into pieces and merges within a piece only, so a text may be counted part by part
 //! wherever one piece ends whatever stands around it. Two such places are used:
 //! - before a blank that follows anything but white space: a blank stands inside a piece only in a run of white space;
 //! - before a letter or digit that follows a line feed: no piece goes on from a line end to either, and a run of white
 //!   space that ends in a line feed is one piece whatever follows it.
+//!
+//! A part in ASCII is cut into its [`pieces`](crate::pieces) here; any other goes to the encoder as it is.
 
+use crate::pieces::piece;
 use std::cell::RefCell;
 use tiktoken_rs::{CoreBPE, o200k_base_singleton};
 
@@ -57,27 +60,20 @@ thread_local! {
     static COUNTS: RefCell<Counts> = RefCell::new(Counts::new());
 }
 
-/// Slots of the table of remembered words: a power of two; a word that needs a taken slot replaces what is there.
-const SLOTS: usize = 1 << 15;
-/// Longest remembered word in bytes, the blank before it included.
-const WORD_BYTES_MAX: usize = 16;
+/// Slots of the table of remembered pieces: a power of two; a piece that needs a taken slot replaces what is there.
+const SLOTS: usize = 1 << 18;
+/// Longest remembered piece in bytes, the blank before it included: with its length it fits sixteen.
+const PIECE_BYTES_MAX: usize = 15;
 
-/// A remembered word: its bytes, how many, and how many tokens it has.
-#[derive(Clone, Copy, Default)]
-struct Slot {
-    word: u128,
-    bytes: u8,
-    tokens: u8,
-}
-
-/// A direct-mapped table from short words to their counts.
+/// A direct-mapped table from short pieces to their counts. No piece is empty, so an empty slot is no piece's.
 struct Counts {
-    slots: Vec<Slot>,
+    pieces: Vec<u128>,
+    tokens: Vec<u8>,
 }
 
 impl Counts {
     fn new() -> Counts {
-        Counts { slots: vec![Slot::default(); SLOTS] }
+        Counts { pieces: vec![0; SLOTS], tokens: vec![0; SLOTS] }
     }
 
     fn count(&mut self, bpe: &CoreBPE, text: &str) -> u32 {
@@ -94,20 +90,35 @@ impl Counts {
     }
 
     fn part(&mut self, bpe: &CoreBPE, part: &str) -> u64 {
-        let bytes = part.as_bytes();
-        if bytes.is_empty() || bytes.len() > WORD_BYTES_MAX {
-            return ordinary(bpe, part);
+        if !part.is_ascii() {
+            return self.piece(bpe, part);
         }
-        let mut padded = [0_u8; WORD_BYTES_MAX];
+        let (mut total, mut rest) = (0, part);
+        while !rest.is_empty() {
+            let (first, after) = rest.split_at(piece(rest.as_bytes()));
+            total += self.piece(bpe, first);
+            rest = after;
+        }
+        total
+    }
+
+    fn piece(&mut self, bpe: &CoreBPE, piece: &str) -> u64 {
+        let bytes = piece.as_bytes();
+        if bytes.is_empty() || bytes.len() > PIECE_BYTES_MAX {
+            return ordinary(bpe, piece);
+        }
+        let mut padded = [0_u8; 16];
         padded[..bytes.len()].copy_from_slice(bytes);
-        let word = u128::from_le_bytes(padded);
-        let mixed = ((word as u64) ^ ((word >> 64) as u64).rotate_left(31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let slot = &mut self.slots[(mixed >> 49) as usize];
-        if slot.word != word || usize::from(slot.bytes) != bytes.len() {
-            // At most 16 bytes, so at most 16 tokens.
-            *slot = Slot { word, bytes: bytes.len() as u8, tokens: ordinary(bpe, part) as u8 };
+        padded[15] = bytes.len() as u8;
+        let key = u128::from_le_bytes(padded);
+        let mixed = ((key as u64) ^ ((key >> 64) as u64).rotate_left(31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let slot = (mixed >> (64 - SLOTS.trailing_zeros())) as usize;
+        if self.pieces[slot] != key {
+            // At most fifteen bytes, so at most fifteen tokens.
+            self.tokens[slot] = ordinary(bpe, piece) as u8;
+            self.pieces[slot] = key;
         }
-        u64::from(slot.tokens)
+        u64::from(self.tokens[slot])
     }
 }
 

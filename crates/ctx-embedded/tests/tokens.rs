@@ -21,6 +21,8 @@ fn the_table_never_changes_a_count() {
         "I'LL don't CamelCase SCREAMING a1b2 1,234,567.89 <|endoftext|> x'y z 'quoted' it’s naïve e\u{301}tude",
         "word/word word\n word \nword trailing ",
         "a,  b. c;d e:f )g ) hi). Jk",
+        "they'LL I'D we'Re x've 'sx ''s \u{b}\u{c}a \u{1c}b \r\n/\r\n//x\r y\t\tz 12345678 _a__b @x#1",
+        "averyveryverylongwordwithoutanyend SCREAMINGSNAKECASEWITHOUTEND ================ \u{7f}\u{1}x",
     ];
     for text in texts {
         same(text);
@@ -31,7 +33,7 @@ fn the_table_never_changes_a_count() {
 fn counts_of_random_mixtures_are_exact() {
     let parts = [
         " the", "The", " ", "  ", "\n", "'s", "'", ",", ".", ")", " Word", "é", " ß", "1", " 23", "/", "系", "ABC", " aB", "\t", "-",
-        " don", "\u{301}", " x",
+        " don", "\u{301}", " x", "\r", "\r\n", "_", "'Ll", "(", "//", "\u{b}", "\u{1f}", "lower", "UPPER", "12345", "=",
     ];
     let mut state = 1_u64;
     for _ in 0..20_000 {

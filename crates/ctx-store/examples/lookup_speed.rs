@@ -11,11 +11,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(&folder)?;
     for count in [5_000, 100_000] {
         let path = folder.join("vectors.i8");
-        let mut writer = VectorWriter::new(DIMENSION, [0; 32])?;
+        let mut writer = VectorWriter::create(&path, DIMENSION, [0; 32], count)?;
         for row in 0..count {
             writer.push(&vector(row))?;
         }
-        writer.finish(&path)?;
+        writer.finish()?;
         let opened = Instant::now();
         let vectors = VectorFile::open(&path)?;
         eprintln!("{count} vectors: open and verify {:?}", opened.elapsed());

@@ -7,18 +7,20 @@
 //!
 //! The rows are for searching; whoever needs exact values re-scores the few best from the originals.
 
-use crate::checksum::checksum;
+use crate::checksum::{Checksum, checksum};
 use crate::error::StoreError;
 use crate::mapped::Mapped;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::Write;
-use std::path::Path;
+use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 8] = b"CTXVECI8";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 72;
+/// Written at a time.
+const BUFFER_BYTES: usize = 256 << 10;
 /// Widest accepted vector: keeps `dimension · 127²` within i32 with room to spare.
 pub const DIMENSION_MAX: usize = 65_536;
 /// Similarities are counted in these steps: finer differences are noise of the quantisation.
@@ -76,22 +78,32 @@ fn dot_i8_plain(a: &[u8], b: &[u8]) -> i32 {
     a.iter().zip(b).map(|(x, y)| i32::from(i16::from(*x as i8) * i16::from(*y as i8))).sum()
 }
 
-/// Collects rows and writes the file.
+/// Writes rows as they come; of each only its scale is kept in memory.
 #[derive(Debug)]
 pub struct VectorWriter {
+    path: PathBuf,
+    file: BufWriter<File>,
     dimension: usize,
     identity: [u8; 32],
+    /// Rows that were announced.
+    count: u32,
     scales: Vec<u8>,
-    rows: Vec<u8>,
+    row: Vec<u8>,
+    rows: Checksum,
 }
 
 impl VectorWriter {
-    /// Rows of `dimension` values; `identity` is the hash of whatever made them (model, weights, version).
-    pub fn new(dimension: usize, identity: [u8; 32]) -> Result<VectorWriter, StoreError> {
+    /// Creates the file for `count` rows of `dimension` values; `identity` is the hash of whatever made them (model, weights,
+    /// version).
+    pub fn create(path: &Path, dimension: usize, identity: [u8; 32], count: u32) -> Result<VectorWriter, StoreError> {
         if dimension == 0 || dimension > DIMENSION_MAX {
             return Err(inconsistent(format!("a dimension of {dimension} is not between 1 and {DIMENSION_MAX}")));
         }
-        Ok(VectorWriter { dimension, identity, scales: Vec::new(), rows: Vec::new() })
+        let mut file = BufWriter::with_capacity(BUFFER_BYTES, File::create(path).map_err(StoreError::io("creating", path))?);
+        let rows_at = HEADER_BYTES as u64 + 4 * u64::from(count);
+        file.seek(SeekFrom::Start(rows_at)).map_err(StoreError::io("writing", path))?;
+        let (path, scales, row) = (path.to_owned(), Vec::new(), Vec::new());
+        Ok(VectorWriter { path, file, dimension, identity, count, scales, row, rows: Checksum::default() })
     }
 
     /// Appends the next row.
@@ -99,9 +111,11 @@ impl VectorWriter {
         if vector.len() != self.dimension {
             return Err(inconsistent(format!("a vector of {} values among rows of {}", vector.len(), self.dimension)));
         }
-        let scale = quantise(vector, &mut self.rows);
+        self.row.clear();
+        let scale = quantise(vector, &mut self.row);
         self.scales.extend_from_slice(&scale.to_le_bytes());
-        Ok(())
+        self.rows.update(&self.row);
+        self.file.write_all(&self.row).map_err(StoreError::io("writing", &self.path))
     }
 
     /// Rows so far.
@@ -113,27 +127,31 @@ impl VectorWriter {
         self.scales.is_empty()
     }
 
-    /// Writes the file.
-    pub fn finish(self, path: &Path) -> Result<(), StoreError> {
-        let count = u32::try_from(self.len()).map_err(|_| inconsistent("more than 2³² rows".to_owned()))?;
+    /// Writes header and scales before the rows.
+    pub fn finish(mut self) -> Result<(), StoreError> {
+        if self.len() != self.count as usize {
+            return Err(inconsistent(format!("{} rows where {} were announced", self.len(), self.count)));
+        }
         let mut header = Vec::with_capacity(HEADER_BYTES);
         header.extend_from_slice(MAGIC);
-        for number in [VERSION, self.dimension as u32, count, 0] {
+        for number in [VERSION, self.dimension as u32, self.count, 0] {
             header.extend_from_slice(&number.to_le_bytes());
         }
         header.extend_from_slice(&self.identity);
-        header.extend_from_slice(&body_checksum(&self.scales, &self.rows).to_le_bytes());
+        header.extend_from_slice(&combined(checksum(&self.scales), self.rows.finish()).to_le_bytes());
         header.extend_from_slice(&checksum(&header).to_le_bytes());
-        let mut file = File::create(path).map_err(StoreError::io("creating", path))?;
-        for part in [&header, &self.scales, &self.rows] {
-            file.write_all(part).map_err(StoreError::io("writing", path))?;
-        }
-        Ok(())
+        let file = &mut self.file;
+        let written = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(&header)).and_then(|()| file.write_all(&self.scales));
+        written.and_then(|()| file.flush()).map_err(StoreError::io("writing", &self.path))
     }
 }
 
 fn body_checksum(scales: &[u8], rows: &[u8]) -> u64 {
-    checksum(scales).rotate_left(1) ^ checksum(rows)
+    combined(checksum(scales), checksum(rows))
+}
+
+fn combined(scales: u64, rows: u64) -> u64 {
+    scales.rotate_left(1) ^ rows
 }
 
 fn inconsistent(problem: String) -> StoreError {
@@ -251,9 +269,9 @@ mod tests {
 
     fn file(folder: &Path, rows: &[Vec<f32>]) -> VectorFile {
         let path = folder.join("vectors.i8");
-        let mut writer = VectorWriter::new(rows[0].len(), [7; 32]).unwrap();
+        let mut writer = VectorWriter::create(&path, rows[0].len(), [7; 32], rows.len() as u32).unwrap();
         rows.iter().for_each(|row| writer.push(row).unwrap());
-        writer.finish(&path).unwrap();
+        writer.finish().unwrap();
         VectorFile::open(&path).unwrap()
     }
 

@@ -14,7 +14,7 @@ use ctx_types::{Passage, SourceName};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Text of a segment after which the next file begins another one: bounds the vectors held while they are written.
+/// Text of a segment after which the next file begins another one: bounds what is kept of a segment in memory.
 const SEGMENT_TEXT_BYTES: u64 = 192 << 20;
 /// Text of a batch on its way to the next stage.
 const BATCH_BYTES: usize = 256 << 10;
@@ -175,14 +175,14 @@ impl Written {
         let file = |name: &str| -> PathBuf { folder.join(name) };
         PassageRanges::write(&file(RANGES_FILE), &passages_of)?;
         keys.write(&file(KEYS_FILE))?;
-        let note = embed(model, idf, &folder, sensitive)?;
+        let size = SegmentSize { documents: passages_of.len() as u32, passages: passages_of.iter().sum() };
+        let note = embed(model, idf, &folder, size.passages, sensitive)?;
         note.write(&file(NOTE_FILE))?;
         std::fs::write(file(IDF_FILE), idf.to_bytes()).map_err(EmbeddedError::io("writing", &file(IDF_FILE)))?;
         std::fs::remove_file(file(SPOOL_FILE)).map_err(EmbeddedError::io("removing", &file(SPOOL_FILE)))?;
         if let Some(writing) = writing {
             writing.wait()?;
         }
-        let size = SegmentSize { documents: passages_of.len() as u32, passages: passages_of.iter().sum() };
         Ok(NewSegment { reference: build.seal(size)? })
     }
 }
@@ -191,10 +191,11 @@ fn embed(
     model: &StaticModel,
     idf: &IdfTable,
     folder: &Path,
+    passages: u32,
     sensitive: BTreeMap<u32, BTreeMap<String, u64>>,
 ) -> Result<SegmentNote, EmbeddedError> {
     let embedding = model.identity().with_idf(idf);
-    let mut vectors = VectorWriter::new(model.dimension(), identity_bytes(&embedding))?;
+    let mut vectors = VectorWriter::create(&folder.join(VECTORS_FILE), model.dimension(), identity_bytes(&embedding), passages)?;
     let mut note = SegmentNote { version: NOTE_VERSION, embedding, sensitive, vector_sum: vec![0.0; model.dimension()], vectors: 0 };
     let mut vector = vec![0.0; model.dimension()];
     spool::for_each(&folder.join(SPOOL_FILE), |ids| {
@@ -204,6 +205,6 @@ fn embed(
         }
         Ok(vectors.push(&vector)?)
     })?;
-    vectors.finish(&folder.join(VECTORS_FILE))?;
+    vectors.finish()?;
     Ok(note)
 }

@@ -172,7 +172,9 @@ fn write(folder: &Path, batches: &Receiver<Vec<Row>>) -> Result<(), EmbeddedErro
     let mut is_complete = false;
     for item in batches.iter().flatten() {
         match item {
-            Row::Document(document) => drop(rows.add_document(document)?),
+            Row::Document(document) => {
+                rows.add_document(document)?;
+            }
             Row::Passage(passage, language) => {
                 text.add(rows.totals().passages, &passage.title, &passage.text, &language)?;
                 passages.push(&passage)?;
