@@ -121,7 +121,8 @@ impl<'a> SegmentsBuilder<'a> {
         if !current.send() {
             return current.stop();
         }
-        let Building { stages: Stages { rows, measuring, writing }, build, .. } = current;
+        // Dropped from the right where something fails: threads end before their folder goes.
+        let Building { build, stages: Stages { writing, measuring, rows }, .. } = current;
         drop(rows);
         let Measured { counts, facts } = measuring.wait()?;
         self.counts = Some(counts);
@@ -169,7 +170,7 @@ impl Building {
 
 impl Written {
     fn seal(self, model: &StaticModel, idf: &IdfTable) -> Result<NewSegment, EmbeddedError> {
-        let Written { writing, build, facts } = self;
+        let Written { build, facts, writing } = self;
         let Facts { passages_of, keys, sensitive } = facts;
         let folder = build.path().to_owned();
         let file = |name: &str| -> PathBuf { folder.join(name) };
