@@ -15,7 +15,7 @@ use ctx_ingest::{ChunkOptions, Entry, IngestOptions, Stamp};
 use ctx_runtime::config::{AutoLabel, SourceConfig};
 use ctx_store::{Change, FileEntry, FileList, Generation, IdfIdentity, SegmentId, SegmentRef, SourceState, SourceUpdate, Writer};
 use ctx_types::SourceName;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
