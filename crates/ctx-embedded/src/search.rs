@@ -38,13 +38,7 @@ pub struct Found {
 }
 
 /// One leg over one source.
-pub(crate) fn search(
-    view: &SourceView,
-    model: &StaticModel,
-    path: AccessPath,
-    query: &str,
-    k: usize,
-) -> Result<Found, EmbeddedError> {
+pub(crate) fn search(view: &SourceView, model: &StaticModel, path: AccessPath, query: &str, k: usize) -> Result<Found, EmbeddedError> {
     let most = if path == AccessPath::Whole { usize::MAX } else { CANDIDATES_MAX };
     let mut wanted = k.saturating_mul(SPARE_FACTOR).saturating_add(SPARE).min(most);
     loop {
@@ -141,13 +135,7 @@ fn distinct(view: &SourceView, candidates: Vec<Candidate>, k: usize) -> Result<V
     Ok(kept)
 }
 
-fn hits(
-    view: &SourceView,
-    path: AccessPath,
-    query: &str,
-    kept: Vec<Candidate>,
-    visited: usize,
-) -> Result<Found, EmbeddedError> {
+fn hits(view: &SourceView, path: AccessPath, query: &str, kept: Vec<Candidate>, visited: usize) -> Result<Found, EmbeddedError> {
     let spots: Vec<Spot> = kept.iter().map(|candidate| candidate.spot).collect();
     let exact = exact(view, path, query, &spots)?;
     let mut bytes = 0;
@@ -158,8 +146,7 @@ fn hits(
         passage.locator.also_at = copies(view, candidate.spot, &passage)?;
         hits.push(Hit { passage, score: candidate.score, rank: at as u32 + 1, path, exact: exact.contains(&candidate.spot) });
     }
-    let metrics =
-        ExecMetrics { rows: Some(hits.len() as u64), bytes: Some(bytes), chunks: Some(visited as u64), ..ExecMetrics::default() };
+    let metrics = ExecMetrics { rows: Some(hits.len() as u64), bytes: Some(bytes), chunks: Some(visited as u64), ..ExecMetrics::default() };
     Ok(Found { hits, metrics })
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Reply, Session, SessionError, Watch};
 use crate::ExplainOptions;
+use ctx_contracts::IndexOptions;
 use ctx_sql::statement::Of;
 use ctx_sql::{Ask, ExplainOption, Located, Problem, SettingKey, Show, SqlError, Statement, Subject};
 use ctx_types::{SourceName, Trace};
@@ -38,7 +39,8 @@ impl Session {
             Statement::Index { sources, purge } => {
                 self.known(sources).await?;
                 let store = &self.runtime.parts().store;
-                let work = async { Ok(store.index(&self.chosen(sources), *purge, watch.progress).await?) };
+                let options = IndexOptions { purge: *purge, ..IndexOptions::default() };
+                let work = async { Ok(store.index(&self.chosen(sources), options, watch.progress).await?) };
                 Ok(Reply::Indexed(unless_stopped(watch, work).await?))
             }
             Statement::Show(show) => unless_stopped(watch, self.show(show)).await,
@@ -75,7 +77,7 @@ impl Session {
     async fn analyze(&self, names: &[Located<SourceName>], watch: &Watch<'_>) -> Result<Reply, SessionError> {
         self.known(names).await?;
         let chosen = self.chosen(names);
-        let reports = self.runtime.parts().store.index(&chosen, false, watch.progress).await?;
+        let reports = self.runtime.parts().store.index(&chosen, IndexOptions::default(), watch.progress).await?;
         self.measure(&chosen).await?;
         let mut sources = self.visible().await?;
         sources.retain(|name, _| chosen.contains(name));
