@@ -1,6 +1,6 @@
 //! The figures: measured, compared with their bars and with a baseline of the same run, written as dated results.
 //!
-//! `figures DATA OUT [quality|planning|cache|retrieval|indexing|memory ...]`; without names all of them. Baselines and
+//! `figures DATA OUT [quality|planning|optimizer|cache|retrieval|indexing|memory ...]`; without names all of them. Baselines and
 //! sample sizes stand in each row. `figures index-folder FOLDER` indexes one folder and prints its peak memory: the
 //! memory figure runs it as a child, so that nothing else is counted.
 #![allow(clippy::print_stdout)] // a program talks on stdout
@@ -46,12 +46,13 @@ async fn main() -> anyhow::Result<()> {
     }
     let [data, out, wanted @ ..] = arguments.as_slice() else { bail!("usage: figures DATA OUT [WHICH...]") };
     let (data, out) = (PathBuf::from(data), PathBuf::from(out));
-    let all = ["planning", "cache", "retrieval", "indexing", "quality", "memory"];
+    let all = ["planning", "optimizer", "cache", "retrieval", "indexing", "quality", "memory"];
     let wanted: Vec<&str> = if wanted.is_empty() { all.to_vec() } else { wanted.iter().map(String::as_str).collect() };
     for name in wanted {
         let machine = Machine::describe();
         let (figures, details) = match name {
             "planning" => planning(&data)?,
+            "optimizer" => optimizer(),
             "cache" => cache(&data)?,
             "retrieval" => retrieval(&data).await?,
             "indexing" => indexing(&data)?,
@@ -64,6 +65,20 @@ async fn main() -> anyhow::Result<()> {
         println!("{}", group.markdown());
     }
     Ok(())
+}
+
+/// The optimizer's own figures: no data set is needed.
+fn optimizer() -> Measured {
+    let rows = ctx_testkit::optimizer_figures::measure();
+    let figure = |row: &ctx_testkit::optimizer_figures::Row| {
+        let figure = Figure::new(row.what.clone(), row.value, row.unit, row.how.clone()).beside(row.baseline.clone());
+        match (row.at_most, row.at_least) {
+            (Some(bar), _) => figure.at_most(bar),
+            (None, Some(bar)) => figure.at_least(bar),
+            (None, None) => figure,
+        }
+    };
+    (rows.iter().map(figure).collect(), json!({ "seed": ctx_testkit::optimizer_figures::SEED }))
 }
 
 type Measured = (Vec<Figure>, serde_json::Value);

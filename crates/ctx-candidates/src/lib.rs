@@ -20,6 +20,12 @@ pub fn is_high_risk(intent: &ctx_types::Intent) -> bool {
     intent.risk >= rules::HIGH_RISK
 }
 
+/// Names of hints that mean no alternative of this plan space, pruned ones included.
+pub fn unknown_hints<'a>(hints: &'a [ctx_types::goal::Hint], space: &PlanSpace) -> Vec<&'a str> {
+    let all: Vec<_> = space.alternatives.iter().chain(space.pruned.iter().map(|p| &p.alternative)).collect();
+    rules::unknown_hints(hints, &all)
+}
+
 /// Names by which hints can mean an operator.
 pub fn hint_names(operator: &ctx_types::Operator) -> Vec<String> {
     rules::hint_names(operator)

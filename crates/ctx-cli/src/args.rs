@@ -163,6 +163,9 @@ pub(crate) struct LimitArgs {
     /// Whether a plan whose latency nobody has measured may run under --max-latency-seconds.
     #[arg(long, value_name = "RULE")]
     pub(crate) uncertain_latency: Option<Uncertain>,
+    /// Quantile at which random quantities keep their limits [default: 0.9].
+    #[arg(long, value_name = "SHARE", value_parser = numbers::quantile)]
+    pub(crate) quantile: Option<Ppm>,
 }
 
 /// What is preferred among feasible plans.
@@ -175,15 +178,22 @@ pub(crate) struct WishArgs {
     /// What is maximised.
     #[arg(long, value_name = "WHAT", default_value = "weighted")]
     pub(crate) objective: Aim,
-    /// Use this operator where its stage has it: bm25, dense, extractive, citations, … Repeat for several.
+    /// Use this operator, model or source where its stage has it: bm25, docs:dense, source:docs, extractive, citations, …
+    /// Repeat for several.
     #[arg(long, value_name = "OPERATOR")]
     pub(crate) force: Vec<String>,
-    /// Never use this operator.
+    /// Never use this operator, model or source.
     #[arg(long, value_name = "OPERATOR")]
     pub(crate) forbid: Vec<String>,
     /// Use this model tier only.
     #[arg(long, value_name = "TIER")]
     pub(crate) model: Option<String>,
+    /// Use the best plan with this gist (of the JSON explanation), or none.
+    #[arg(long, value_name = "GIST")]
+    pub(crate) pin: Option<String>,
+    /// Assume sources, indexes, models and prices that do not exist (explain and simulate only).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) what_if: Option<PathBuf>,
     /// Seed of everything random [default: derived from the plan].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

@@ -60,6 +60,12 @@ pub(crate) fn share(text: &str) -> Result<Ppm, String> {
     if share <= 1.0 { Ok(Ppm::from_share(share)) } else { Err("write a share between 0 and 1".to_owned()) }
 }
 
+/// A quantile at which limits are kept.
+pub(crate) fn quantile(text: &str) -> Result<Ppm, String> {
+    let share = share(text)?;
+    if (Ppm(500_000)..Ppm::ONE).contains(&share) { Ok(share) } else { Err("write a quantile from 0.5 up to, not including, 1".to_owned()) }
+}
+
 /// `NAME=NUMBER`, the number in millionths.
 pub(crate) fn weight(text: &str) -> Result<(String, i64), String> {
     let (name, number) = text.split_once('=').ok_or_else(|| "write NAME=NUMBER, for example acc=1.0".to_owned())?;

@@ -3,7 +3,8 @@
 use crate::args::{Aim, GoalArgs, LimitArgs, Uncertain, WishArgs};
 use crate::failure::Failure;
 use ctx_types::goal::{Hint, UncertainLatency};
-use ctx_types::{Constraints, Goal, ModelName, Objective, Principal, SourceName, Weights};
+use ctx_types::{Constraints, ContentId, Goal, ModelName, Objective, Principal, SourceName, WhatIf, Weights};
+use std::path::Path;
 
 /// The goal over the given sources; empty means every configured one. `weights` are the configured ones.
 pub(crate) fn goal(args: &GoalArgs, sources: Vec<SourceName>, weights: Weights) -> Result<Goal, Failure> {
@@ -20,6 +21,7 @@ pub(crate) fn goal(args: &GoalArgs, sources: Vec<SourceName>, weights: Weights) 
     goal.principal = Principal { tenant: args.wishes.tenant.clone(), roles: args.wishes.roles.iter().cloned().collect() };
     goal.seed = args.wishes.seed;
     goal.hints = hints(&args.wishes)?;
+    goal.what_if = args.wishes.what_if.as_deref().map(assumed).transpose()?.filter(|assumed| !assumed.is_empty()).map(Box::new);
     Ok(goal)
 }
 
@@ -45,6 +47,7 @@ fn constraints(args: &LimitArgs) -> Constraints {
             Some(Uncertain::Refuse) => UncertainLatency::Refuse,
             Some(Uncertain::Allow) | None => UncertainLatency::Allow,
         },
+        quantile: args.quantile,
         ..Constraints::default()
     }
 }
@@ -76,7 +79,16 @@ fn hints(args: &WishArgs) -> Result<Vec<Hint>, Failure> {
     if let Some(model) = &args.model {
         hints.push(Hint::Model(ModelName::new(model.clone()).map_err(|e| Failure::input(e.to_string()))?));
     }
+    if let Some(gist) = &args.pin {
+        hints.push(Hint::Gist(ContentId(gist.trim().to_owned())));
+    }
     Ok(hints)
+}
+
+/// Reads `--what-if`.
+fn assumed(file: &Path) -> Result<WhatIf, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|e| Failure::input(format!("reading --what-if {}: {e}", file.display())))?;
+    ctx_runtime::what_if(&text).map_err(|e| Failure::input(format!("--what-if {}: {e}", file.display())))
 }
 
 #[cfg(test)]

@@ -106,6 +106,7 @@ pub fn explain(input: &ExplainInput<'_>) -> Explanation {
             infeasible: Some(InfeasibleView {
                 binding: infeasible.binding.clone(),
                 missed_by: infeasible.missed_by.clone(),
+                conflict: infeasible.conflict.clone(),
                 relaxations: infeasible.relaxations.clone(),
                 joint: infeasible.joint.clone(),
             }),

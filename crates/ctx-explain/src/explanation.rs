@@ -187,6 +187,9 @@ pub struct InfeasibleView {
     pub binding: String,
     /// By how much.
     pub missed_by: String,
+    /// Constraints that cannot hold together, irreducibly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflict: Vec<String>,
     /// Per constraint: what alone would suffice.
     pub relaxations: Vec<Relaxation>,
     /// What must move together.

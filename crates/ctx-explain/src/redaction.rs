@@ -46,6 +46,7 @@ pub fn redact(mut explanation: Explanation) -> Explanation {
     }
     if let Some(infeasible) = &mut explanation.infeasible {
         scrub(&mut infeasible.missed_by);
+        infeasible.conflict.iter_mut().for_each(scrub);
     }
     if let Some(plan) = &mut explanation.plan {
         redact_node(&mut plan.root);

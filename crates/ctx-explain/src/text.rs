@@ -277,13 +277,17 @@ fn totals(out: &mut Writer, plan: &PlanView) {
     );
     if let Some(margin) = &plan.margin {
         let flips = if margin.flips.is_empty() {
-            "no single weight flips it".to_owned()
+            "no single weight, price or estimate flips it".to_owned()
         } else {
-            format!("flipped by {}", margin.flips.join(", "))
+            // The rest is in the JSON form.
+            format!("flipped by {}", margin.flips[..margin.flips.len().min(FLIPS_SHOWN_MAX)].join(", "))
         };
         out.head("Margin", &format!("{} over {}; {flips}", margin.difference, differing(&plan.shape, &margin.runner_up)));
     }
 }
+
+/// Changes that would flip the choice, shown in one line.
+const FLIPS_SHOWN_MAX: usize = 3;
 
 /// A term below this prints as zero.
 const SCORE_SHOWN_MIN: i64 = 50;
@@ -323,6 +327,11 @@ fn infeasible_head(out: &mut Writer, view: &InfeasibleView) {
     out.raw(0, "Infeasible");
     out.raw(2, &line(&format!("Binding: {}", view.binding)));
     out.raw(2, &line(&format!("Missed by: {}", view.missed_by)));
+    match view.conflict.as_slice() {
+        [] => {}
+        [one] => out.raw(2, &line(&format!("Conflict: {one} alone forbids every plan"))),
+        several => out.raw(2, &line(&format!("Conflict: {}; without any one of them the others can hold", several.join(" and ")))),
+    }
     let relaxation = |r: &Relaxation| match &r.suffices {
         Some(value) => format!("{} = {} (now {})", r.constraint, value, r.now),
         None => format!("{}: not alone (now {})", r.constraint, r.now),

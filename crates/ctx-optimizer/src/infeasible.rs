@@ -81,17 +81,17 @@ fn step(limit: Limit, limits: &Constraints, usage: &Usage) -> f64 {
 }
 
 /// Diagnoses from the usage and broken limits of every non-dominated complete plan.
-pub fn diagnose(limits: &Constraints, plans: &[(usize, Usage, u8)]) -> Diagnosis {
+pub fn diagnose(limits: &Constraints, plans: &[(Usage, u8)]) -> Diagnosis {
     // A plan over its pack budget is no plan: quotas are never offered as a relaxation.
-    let real: Vec<&(usize, Usage, u8)> = plans.iter().filter(|(_, _, set)| set & bit(Limit::Quota) == 0).collect();
+    let real: Vec<&(Usage, u8)> = plans.iter().filter(|(_, set)| set & bit(Limit::Quota) == 0).collect();
     let mut relaxations = Vec::new();
     let mut binding: Option<(f64, Limit, Usage)> = None;
     for limit in Limit::ALL {
         let Some(now) = in_force(limit, limits) else { continue };
         let cheapest = real
             .iter()
-            .filter(|(_, _, set)| *set == bit(limit))
-            .map(|(_, usage, _)| usage)
+            .filter(|(_, set)| *set == bit(limit))
+            .map(|(usage, _)| usage)
             .min_by(|a, b| amount(limit, a).total_cmp(&amount(limit, b)));
         if let Some(usage) = cheapest {
             let size = step(limit, limits, usage);
@@ -105,12 +105,12 @@ pub fn diagnose(limits: &Constraints, plans: &[(usize, Usage, u8)]) -> Diagnosis
         return Diagnosis { binding: limit, missed_by: missed_by(limit, limits, &usage), relaxations, joint: Vec::new() };
     }
     let joint_plan = real.iter().min_by(|a, b| {
-        let total = |(_, usage, set): &(usize, Usage, u8)| -> f64 {
+        let total = |(usage, set): &(Usage, u8)| -> f64 {
             Limit::ALL.iter().filter(|l| set & bit(**l) != 0).map(|l| step(*l, limits, usage)).sum()
         };
-        (a.2.count_ones()).cmp(&b.2.count_ones()).then(total(a).total_cmp(&total(b)))
+        (a.1.count_ones()).cmp(&b.1.count_ones()).then(total(a).total_cmp(&total(b)))
     });
-    let Some((_, usage, set)) = joint_plan else {
+    let Some((usage, set)) = joint_plan else {
         return Diagnosis { binding: Limit::Quota, missed_by: "no complete plan exists".to_owned(), relaxations, joint: Vec::new() };
     };
     let broken: Vec<Limit> = Limit::ALL.into_iter().filter(|l| set & bit(*l) != 0).collect();

@@ -1,16 +1,8 @@
 //! The linear subset as a mixed-integer program: one item per group, additive value, additive capacities. A cross-check
 //! of the search, never its replacement: it is orders of magnitude slower.
 
+use crate::linear::LinearProblem;
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, variable};
-
-/// An item with additive value and weights.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinearItem {
-    /// Value.
-    pub value: i64,
-    /// Use of each capacity.
-    pub weights: Vec<i64>,
-}
 
 /// Why there is no optimum.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +16,8 @@ pub enum MilpError {
 }
 
 /// Best choice of one item per group within every capacity, as item indices.
-pub fn solve_linear(groups: &[Vec<LinearItem>], capacities: &[i64]) -> Result<Vec<usize>, MilpError> {
+pub fn solve_linear(problem: &LinearProblem) -> Result<Vec<usize>, MilpError> {
+    let LinearProblem { groups, capacities } = problem;
     let mut variables = ProblemVariables::new();
     let picks: Vec<Vec<good_lp::Variable>> =
         groups.iter().map(|g| g.iter().map(|_| variables.add(variable().binary())).collect()).collect();

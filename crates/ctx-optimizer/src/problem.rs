@@ -62,6 +62,35 @@ impl Totals {
             reads: (self.reads + u8::from(item.reads)).min(2),
         }
     }
+
+    /// The totals of two selections over different groups.
+    pub fn beside(self, other: &Totals) -> Totals {
+        Totals {
+            evidence: self.evidence + other.evidence,
+            loss: self.loss + other.loss,
+            cost: self.cost + other.cost,
+            tokens: self.tokens + other.tokens,
+            quota: self.quota + other.quota,
+            latency_p50: self.latency_p50.max(other.latency_p50),
+            latency_p90: self.latency_p90.max(other.latency_p90),
+            reads: (self.reads + other.reads).min(2),
+        }
+    }
+}
+
+/// What of a frame belongs to the call of its model: sensitivity asks what happens when that moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallShare {
+    /// Number of the model; equal in all frames that call it.
+    pub model: u32,
+    /// Part of [`Frame::fixed_cost`] that input prices decide.
+    pub input_cost: PicoUsd,
+    /// Part of [`Frame::cost_bound`] that input prices decide.
+    pub input_bound: PicoUsd,
+    /// Median latency of the call.
+    pub latency_p50: Micros,
+    /// Its upper quantile.
+    pub latency_p90: Micros,
 }
 
 /// One choice of everything that is not a source.
@@ -114,6 +143,8 @@ pub struct Frame {
     pub risk: Ppm,
     /// Expected prefix-cache share beyond cost.
     pub cache: Ppm,
+    /// The model's part, where one is called.
+    pub call: Option<CallShare>,
 }
 
 /// Context up to this many tokens does not dilute an answer. Prior: drops with context length were published from about
@@ -138,7 +169,10 @@ pub struct Problem {
 }
 
 /// Default of [`Problem::labels_max`].
-pub const LABELS_MAX: usize = 20_000;
+pub const LABELS_MAX: usize = 4_000;
+
+/// Most comparisons of two labels in one search: some milliseconds.
+pub const COMPARED_MAX: u64 = 4_000_000;
 
 impl Problem {
     /// Complete assignments.

@@ -50,10 +50,18 @@ fn probability(nats: MicroNats) -> f64 {
     1.0 - libm::exp(-(nats.get() as f64) / 1e6)
 }
 
+/// Doublings of the context beyond the length that dilutes nothing.
+fn doublings(tokens: u64) -> f64 {
+    let lengths = tokens as f64 / DILUTION_FREE_TOKENS;
+    if lengths > 1.0 { libm::log2(lengths) } else { 0.0 }
+}
+
 /// P(right | evidence) at this context length: diluted, never below what is right without evidence.
 pub fn right_with(frame: &Frame, tokens: u64) -> f64 {
-    let lengths = tokens as f64 / DILUTION_FREE_TOKENS;
-    let doublings = if lengths > 1.0 { libm::log2(lengths) } else { 0.0 };
+    diluted(frame, doublings(tokens))
+}
+
+fn diluted(frame: &Frame, doublings: f64) -> f64 {
     (frame.right_with.share() * (1.0 - frame.dilution.share() * doublings)).max(frame.right_without.share())
 }
 
@@ -65,32 +73,45 @@ pub struct Shares {
     pub evidence: f64,
     /// Share of evidence lost.
     pub loss: f64,
+    /// Doublings of its context beyond the length that dilutes nothing.
+    pub doublings: f64,
 }
 
 impl Shares {
     /// Of a selection.
     pub fn of(totals: &Totals) -> Shares {
-        Shares { evidence: probability(totals.evidence), loss: probability(totals.loss) }
+        Shares { evidence: probability(totals.evidence), loss: probability(totals.loss), doublings: doublings(totals.tokens.get()) }
     }
 }
 
-/// P(some permitted source holds an answer).
-pub fn answerable(frame: &Frame) -> f64 {
-    probability(frame.answerable)
+/// What of a plan's terms depends on the frame only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameShares {
+    /// P(some permitted source holds an answer).
+    pub answerable: f64,
+    /// Doublings of a full context.
+    pub doublings: f64,
+}
+
+impl FrameShares {
+    /// Of a frame.
+    pub fn of(frame: &Frame) -> FrameShares {
+        FrameShares { answerable: probability(frame.answerable), doublings: doublings(frame.budget.get()) }
+    }
 }
 
 /// The terms of a complete plan.
 pub fn terms(frame: &Frame, totals: &Totals) -> Terms {
-    terms_at(frame, answerable(frame), totals, Shares::of(totals))
+    terms_at(frame, FrameShares::of(frame), totals, Shares::of(totals))
 }
 
-/// The same from what was computed before: [`answerable`] of the frame and [`Shares`] of the selection.
-pub fn terms_at(frame: &Frame, answerable: f64, totals: &Totals, shares: Shares) -> Terms {
+/// The same from what was computed before.
+pub fn terms_at(frame: &Frame, of_frame: FrameShares, totals: &Totals, shares: Shares) -> Terms {
     let merged = if totals.reads > 1 { frame.fuse_factor.share() } else { 1.0 };
     let evidence = shares.evidence * merged;
-    let answerable = answerable.max(evidence);
+    let answerable = of_frame.answerable.max(evidence);
     let tokens = totals.tokens.get().min(frame.budget.get());
-    let q1 = right_with(frame, tokens);
+    let q1 = diluted(frame, shares.doublings.min(of_frame.doublings));
     let (q0, h0) = (frame.right_without.share(), frame.withheld_without.share());
     let h1 = frame.withheld_with.share().min(1.0 - q1);
     let (catches, rejects) = (frame.catches.share(), frame.rejects.share());
@@ -113,25 +134,39 @@ pub fn terms_at(frame: &Frame, answerable: f64, totals: &Totals, shares: Shares)
     }
 }
 
-/// Weighted terms, quantised, adding up to `total`.
+/// Weighted terms, unrounded, in millionths: acc, cache, vrf, cost, lat, risk, hall, loss. Their sum is the score.
+pub fn weighted(terms: &Terms, weights: &Weights) -> [f64; 8] {
+    let cost = saturating(terms.cost.get().max(0) as f64 / 1e3, weights.cost_scale.get() as f64);
+    let latency = saturating(terms.latency.get() as f64, weights.latency_scale.get() as f64);
+    [
+        weights.acc as f64 * terms.accuracy,
+        weights.cache as f64 * terms.cache,
+        weights.vrf as f64 * terms.verification,
+        -(weights.cost as f64) * cost,
+        -(weights.lat as f64) * latency,
+        -(weights.risk as f64) * terms.risk,
+        -(weights.hall as f64) * terms.hallucination,
+        -(weights.loss as f64) * terms.loss,
+    ]
+}
+
+/// x/(x + scale), zero for nothing.
+pub(crate) fn saturating(x: f64, scale: f64) -> f64 {
+    if x <= 0.0 { 0.0 } else { x / (x + scale.max(1.0)) }
+}
+
+fn total(parts: &[f64; 8]) -> Score {
+    Score(parts.iter().sum::<f64>().round() as i64)
+}
+
+/// Weighted terms, quantised. The sum is rounded once, so that it is monotone in every term; what rounding each term on its
+/// own leaves over is the accuracy's.
 pub fn breakdown(terms: &Terms, weights: &Weights) -> ScoreBreakdown {
-    let cost = terms.cost.get().max(0) as f64 / 1e3;
-    let latency = terms.latency.get() as f64;
-    let term = |weight: i64, value: f64| Score((weight as f64 * value).round() as i64);
-    let saturating = |x: f64, scale: f64| if x <= 0.0 { 0.0 } else { x / (x + scale.max(1.0)) };
-    let mut out = ScoreBreakdown {
-        acc: term(weights.acc, terms.accuracy),
-        cache: term(weights.cache, terms.cache),
-        vrf: term(weights.vrf, terms.verification),
-        cost: term(-weights.cost, saturating(cost, weights.cost_scale.get() as f64)),
-        lat: term(-weights.lat, saturating(latency, weights.latency_scale.get() as f64)),
-        risk: term(-weights.risk, terms.risk),
-        hall: term(-weights.hall, terms.hallucination),
-        loss: term(-weights.loss, terms.loss),
-        total: Score(0),
-    };
-    out.total = out.acc + out.cache + out.vrf + out.cost + out.lat + out.risk + out.hall + out.loss;
-    out
+    let parts = weighted(terms, weights);
+    let [_, cache, vrf, cost, lat, risk, hall, loss] = parts.map(|part| Score(part.round() as i64));
+    let total = total(&parts);
+    let acc = total - (cache + vrf + cost + lat + risk + hall + loss);
+    ScoreBreakdown { acc, cache, vrf, cost, lat, risk, hall, loss, total }
 }
 
 /// Value under an objective.
@@ -141,7 +176,7 @@ pub fn value(frame: &Frame, totals: &Totals, weights: &Weights, objective: Objec
 
 /// Value of a plan whose terms are known.
 pub fn value_of(terms: &Terms, weights: &Weights, objective: Objective) -> Value {
-    let score = breakdown(terms, weights).total;
+    let score = total(&weighted(terms, weights));
     let primary = match objective {
         Objective::Weighted => 0,
         Objective::MaxAccuracy => (terms.accuracy * 1e6).round() as i64,
@@ -151,17 +186,48 @@ pub fn value_of(terms: &Terms, weights: &Weights, objective: Objective) -> Value
     Value { primary, score }
 }
 
+/// What one unit of P(evidence) adds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EvidenceSlopes {
+    /// To the accuracy.
+    pub accuracy: f64,
+    /// To P(wrong and passes).
+    pub hallucination: f64,
+    /// To the net value of the check.
+    pub verification: f64,
+}
+
+impl EvidenceSlopes {
+    /// To the score, in millionths.
+    pub fn score(&self, weights: &Weights) -> f64 {
+        weights.acc as f64 * self.accuracy - weights.hall as f64 * self.hallucination + weights.vrf as f64 * self.verification
+    }
+}
+
+/// The terms are linear in P(evidence): their slopes, for a selection as it is merged in this frame.
+pub fn evidence_slopes(frame: &Frame, totals: &Totals) -> EvidenceSlopes {
+    let merged = if totals.reads > 1 { frame.fuse_factor.share() } else { 1.0 };
+    let q1 = right_with(frame, totals.tokens.get().min(frame.budget.get()));
+    let slopes = slopes_at(frame, q1);
+    EvidenceSlopes {
+        accuracy: slopes.accuracy * merged,
+        hallucination: slopes.hallucination * merged,
+        verification: slopes.verification * merged,
+    }
+}
+
+fn slopes_at(frame: &Frame, q1: f64) -> EvidenceSlopes {
+    let (q0, h0) = (frame.right_without.share(), frame.withheld_without.share());
+    let (c, r) = (frame.catches.share(), frame.rejects.share());
+    let h1 = frame.withheld_with.share().min(1.0 - q1);
+    let right = q1 - q0;
+    let wrong = (1.0 - q1 - h1) - (1.0 - q0 - h0).max(0.0);
+    EvidenceSlopes { accuracy: right * (1.0 - r), hallucination: wrong * (1.0 - c), verification: wrong * c - right * r }
+}
+
 /// Whether more evidence never lowers the score in this frame, whatever else the selection holds. The score is linear in
 /// P(evidence), so its slope decides: it is taken at the most diluted context, where it is smallest.
 pub fn evidence_helps(frame: &Frame, weights: &Weights) -> bool {
-    let q0 = frame.right_without.share();
-    let h0 = frame.withheld_without.share();
-    let (c, r) = (frame.catches.share(), frame.rejects.share());
-    let slope_at = |q1: f64| {
-        let h1 = frame.withheld_with.share().min(1.0 - q1);
-        let right = q1 - q0;
-        let wrong = (1.0 - q1 - h1) - (1.0 - q0 - h0).max(0.0);
-        weights.acc as f64 * right * (1.0 - r) - weights.hall as f64 * wrong * (1.0 - c) + weights.vrf as f64 * (wrong * c - right * r)
-    };
-    slope_at(right_with(frame, 0)) >= 0.0 && slope_at(right_with(frame, frame.budget.get())) >= 0.0
+    let helps = |tokens: u64| slopes_at(frame, right_with(frame, tokens)).score(weights) >= 0.0;
+    helps(0) && helps(frame.budget.get())
 }

@@ -1,12 +1,20 @@
-//! The search: labels once, frames in order of their bounds, the best complete plan through every alternative.
+//! The search: labels once, frames in order of their bounds, and what EXPLAIN needs beside the winner.
+//!
+//! A frame is evaluated with every label only while it can still matter: to the best plans, to the runner-up, to the best
+//! plan through one of its alternatives, or to the Pareto set. Its optimistic value (the best of all coordinates at once)
+//! decides; nothing is left out that could change a result.
 
 use crate::constraints::Usage;
+use crate::evaluate::{Evaluator, Ideal, Rank, rank};
+use crate::frontier::Frontier;
 use crate::infeasible::{Diagnosis, diagnose};
-use crate::labels::{Labels, Sense, dominates};
-use crate::problem::{Frame, Item, Problem, Totals};
+use crate::labels::{Label, LabelLimits, Labels, Sense, dominates};
+use crate::problem::{COMPARED_MAX, Item, Problem, Totals};
 use crate::score::{self, Shares, Value};
+use crate::sensitivity::{self, Flip};
+use crate::through;
 use ctx_types::plan::{BEST_PLANS_MAX, FRONTIER_MAX};
-use ctx_types::{AlternativeId, Score};
+use ctx_types::{AlternativeId, MicroNats, Objective, Score};
 use std::collections::BTreeMap;
 
 /// A complete plan.
@@ -54,216 +62,324 @@ pub struct Solution {
     pub stopped_by: Option<String>,
     /// Why nothing is feasible.
     pub diagnosis: Option<Diagnosis>,
+    /// Single changes that would make another shape win, smallest first.
+    pub flips: Vec<Flip>,
 }
 
-/// Tie rule: higher value, then fewer calls, fewer tokens, lowest canonical ordinals.
-fn better(problem: &Problem, a: (&Value, usize, &Totals), b: (&Value, usize, &Totals)) -> bool {
-    let key =
-        |(value, frame, totals): (&Value, usize, &Totals)| (*value, std::cmp::Reverse((problem.frames[frame].calls, totals.tokens, frame)));
-    key(a) > key(b)
+/// Groups without what is dominated, and the labels over them.
+pub(crate) struct Reduced {
+    /// Surviving items.
+    pub items: Vec<Vec<Item>>,
+    /// Their indices in the problem.
+    pub kept: Vec<Vec<usize>>,
+    /// How labels compare.
+    pub sense: Sense,
+    /// How much may be compared and kept.
+    pub limits: LabelLimits,
 }
 
-struct Evaluated {
+/// A complete plan as the search holds it.
+#[derive(Clone, Copy, Debug)]
+struct Found {
     value: Value,
-    usage: Usage,
-    violations: u8,
-    /// Accuracy, cost and latency, each the smaller the better.
-    point: (i64, i64, u64),
+    frame: usize,
+    label: usize,
 }
 
-fn evaluate(problem: &Problem, frame: &Frame, totals: &Totals) -> Evaluated {
-    evaluate_at(problem, frame, score::answerable(frame), totals, Shares::of(totals))
+/// What the evaluation of frames leaves.
+struct Evaluation<'a> {
+    evaluator: &'a Evaluator<'a>,
+    reduced: &'a Reduced,
+    labels: &'a Labels,
+    shares: Vec<Shares>,
+    /// Best plans, best first.
+    top: Vec<Found>,
+    /// The best plan, and the best of another shape.
+    shapes: [Option<(Found, Shape)>; 2],
+    frontier: Frontier<Found>,
+    /// Best value of each evaluated frame.
+    frames: Vec<Option<Option<Value>>>,
+    nodes: u64,
 }
 
-fn evaluate_at(problem: &Problem, frame: &Frame, answerable: f64, totals: &Totals, shares: Shares) -> Evaluated {
-    let terms = score::terms_at(frame, answerable, totals, shares);
-    let usage = Usage::of(frame, totals, terms.accuracy);
-    Evaluated {
-        value: score::value_of(&terms, &problem.weights, problem.objective),
-        violations: usage.violations(&problem.limits),
-        usage,
-        point: (-(terms.accuracy * 1e6).round() as i64, terms.cost.get(), terms.latency.get()),
-    }
-}
-
-/// Items of a group that no other dominates, with who dominates the rest.
-fn reduce(group: &[Item], sense: Sense) -> (Vec<usize>, Vec<(usize, usize)>) {
-    let totals: Vec<Totals> = group.iter().map(|i| Totals::default().with(i)).collect();
-    let (mut kept, mut dropped) = (Vec::new(), Vec::new());
-    for i in 0..group.len() {
-        let by = (0..group.len())
-            .find(|&j| j != i && dominates(&totals[j], &totals[i], sense) && (j < i || !dominates(&totals[i], &totals[j], sense)));
-        match by {
-            Some(j) => dropped.push((i, j)),
-            None => kept.push(i),
-        }
-    }
-    (kept, dropped)
-}
-
-fn sense_of(problem: &Problem) -> Sense {
-    if problem.frames.iter().all(|f| score::evidence_helps(f, &problem.weights)) { Sense::More } else { Sense::Equal }
-}
-
-/// The coordinates nothing can beat: most evidence, least of everything else.
-fn ideal(labels: &[crate::labels::Label]) -> Totals {
-    labels
-        .iter()
-        .map(|l| l.totals)
-        .reduce(|a, b| Totals {
-            evidence: a.evidence.max(b.evidence),
-            loss: a.loss.min(b.loss),
-            cost: a.cost.min(b.cost),
-            tokens: a.tokens.min(b.tokens),
-            quota: a.quota.min(b.quota),
-            latency_p50: a.latency_p50.min(b.latency_p50),
-            latency_p90: a.latency_p90.min(b.latency_p90),
-            reads: a.reads.min(b.reads),
-        })
-        .unwrap_or_default()
-}
+type Shape = (u32, Vec<u32>);
 
 /// The best feasible plan, proven, with everything EXPLAIN needs.
 pub fn solve(problem: &Problem) -> Solution {
-    let sense = sense_of(problem);
+    let evaluator = Evaluator::new(problem);
     let mut through: BTreeMap<AlternativeId, Through> = BTreeMap::new();
-    let mut reduced: Vec<Vec<usize>> = Vec::with_capacity(problem.groups.len());
-    for group in &problem.groups {
-        let (kept, dropped) = reduce(group, sense);
-        for (item, by) in dropped {
-            through.insert(group[item].id, Through::Dominated(group[dominator(&kept, group, by, item, sense)].id));
-        }
-        reduced.push(kept);
-    }
-    let items: Vec<Vec<Item>> = problem.groups.iter().zip(&reduced).map(|(g, kept)| kept.iter().map(|&i| g[i]).collect()).collect();
-    let views: Vec<&[Item]> = items.iter().map(Vec::as_slice).collect();
-    let labels = Labels::build(&views, sense, problem.labels_max);
-    let mut nodes = labels.expanded;
-
-    let mut candidates: Vec<Candidate> = Vec::new();
-    let mut usages: Vec<(usize, Usage, u8)> = Vec::new();
-    let mut points: Vec<(i64, i64, u64, usize)> = Vec::new();
-    let shares: Vec<Shares> = labels.complete().iter().map(|l| Shares::of(&l.totals)).collect();
-    for (f, frame) in problem.frames.iter().enumerate() {
-        let answerable = score::answerable(frame);
-        let mut frame_best: Option<Value> = None;
-        let mut frame_violations: Option<u8> = None;
-        for (l, label) in labels.complete().iter().enumerate() {
-            nodes += 1;
-            let evaluated = evaluate_at(problem, frame, answerable, &label.totals, shares[l]);
-            if evaluated.violations != 0 {
-                usages.push((f, evaluated.usage, evaluated.violations));
-                frame_violations = Some(fewer(frame_violations, evaluated.violations));
-                continue;
-            }
-            frame_best = frame_best.max(Some(evaluated.value));
-            let (accuracy, cost, latency) = evaluated.point;
-            points.push((accuracy, cost, latency, candidates.len()));
-            candidates.push(Candidate { frame: f, selection: vec![l], totals: label.totals, value: evaluated.value });
-        }
-        for id in &frame.alternatives {
-            note(&mut through, *id, frame_best, frame_violations);
-        }
-    }
-    through_items(problem, &items, sense, &mut through, &mut nodes);
-
-    let position = |a: &Candidate, b: &Candidate| {
-        if better(problem, (&a.value, a.frame, &a.totals), (&b.value, b.frame, &b.totals)) {
-            std::cmp::Ordering::Less
-        } else {
-            std::cmp::Ordering::Greater
-        }
+    let reduced = reduce(problem, &mut through);
+    let views: Vec<&[Item]> = reduced.items.iter().map(Vec::as_slice).collect();
+    let promise = promise(&evaluator, &views);
+    let labels = Labels::build(&views, reduced.sense, reduced.limits, &promise);
+    let mut evaluation = Evaluation::new(&evaluator, &reduced, &labels);
+    evaluation.run(&mut through);
+    let winner = evaluation.top.first().map(|f| evaluation.candidate(f));
+    let diagnosis = winner.is_none().then(|| diagnose(&problem.limits, &evaluation.usages()));
+    evaluation.nodes += labels.expanded;
+    let rests = through::items(&evaluator, &reduced, &labels, &promise, &mut through, &mut evaluation.nodes);
+    let flips = winner.as_ref().map_or_else(Vec::new, |w| sensitivity::flips(&evaluator, w.frame, &reduced, &labels, &rests));
+    let stopped_by = labels.truncated.map(|limit| match limit {
+        "labels_max" => format!("labels_max = {}", problem.labels_max),
+        other => format!("{other} = {COMPARED_MAX}"),
+    });
+    let bound = match (&winner, &stopped_by) {
+        (Some(w), None) => w.value,
+        _ => bound(&evaluator, &views),
     };
-    let frontier = pareto(points, &candidates);
-    let shape = |c: &Candidate| -> (u32, Vec<u32>) {
-        let frame = &problem.frames[c.frame];
-        (
-            if c.totals.reads < 2 { frame.shape_of_one } else { frame.shape },
-            labels.selection(c.selection[0]).iter().zip(&items).map(|(i, g)| g[*i].shape).collect(),
-        )
-    };
-    let first = candidates.iter().min_by(|a, b| position(a, b)).cloned();
-    let runner_up = first.and_then(|w| best_of_other_shape(&candidates, &shape(&w), shape, position));
-    let keep = candidates.len().min(BEST_PLANS_MAX);
-    if candidates.len() > keep && keep > 0 {
-        candidates.select_nth_unstable_by(keep - 1, position);
-        candidates.truncate(keep);
-    }
-    candidates.sort_by(position);
-    let expand = |mut c: Candidate| {
-        c.selection = labels.selection(c.selection[0]).iter().zip(&reduced).map(|(i, kept)| kept[*i]).collect();
-        c
-    };
-    let best: Vec<Candidate> = candidates.into_iter().map(expand).collect();
-    let mut frontier: Vec<Candidate> = frontier.into_iter().map(expand).collect();
-    frontier.sort_by(position);
-    frontier.truncate(FRONTIER_MAX);
-
-    let runner_up = runner_up.map(expand);
-    let winner = best.first().cloned();
-    let bound = match (&winner, labels.truncated) {
-        (Some(w), false) => w.value,
-        _ => {
-            let top = ideal(labels.complete());
-            let lifted = Totals {
-                evidence: ctx_types::MicroNats(items.iter().map(|g| g.iter().map(|i| i.evidence.get()).max().unwrap_or(0)).sum()),
-                ..top
-            };
-            problem
-                .frames
-                .iter()
-                .map(|f| score::value(f, &lifted, &problem.weights, problem.objective))
-                .max()
-                .unwrap_or(Value { primary: i64::MIN, score: Score(i64::MIN) })
-        }
-    };
-    let diagnosis = winner.is_none().then(|| diagnose(&problem.limits, &usages));
     Solution {
+        best: evaluation.top.iter().map(|f| evaluation.candidate(f)).collect(),
+        runner_up: evaluation.shapes[1].as_ref().map(|(f, _)| evaluation.candidate(f)),
+        frontier: evaluation.frontier(),
+        // A value that reaches the bound is proven, whatever stopped the search.
+        stopped_by: stopped_by.filter(|_| winner.as_ref().is_none_or(|w| w.value != bound)),
+        nodes: evaluation.nodes,
         winner,
-        best,
-        runner_up,
-        frontier,
         through,
         bound,
-        nodes,
-        stopped_by: labels.truncated.then(|| format!("labels_max = {}", problem.labels_max)),
         diagnosis,
+        flips,
     }
 }
 
-/// Shapes are compared only for candidates that would improve on the one at hand.
-fn best_of_other_shape(
-    candidates: &[Candidate],
-    winner: &(u32, Vec<u32>),
-    shape: impl Fn(&Candidate) -> (u32, Vec<u32>),
-    position: impl Fn(&Candidate, &Candidate) -> std::cmp::Ordering,
-) -> Option<Candidate> {
-    let mut best: Option<&Candidate> = None;
-    for candidate in candidates {
-        if best.is_none_or(|b| position(candidate, b) == std::cmp::Ordering::Less) && shape(candidate) != *winner {
-            best = Some(candidate);
+/// Whether any plan keeps the limits. The same labels as [`solve`], nothing that explains.
+pub fn feasible(problem: &Problem) -> bool {
+    let evaluator = Evaluator::new(problem);
+    let reduced = reduce(problem, &mut BTreeMap::new());
+    let views: Vec<&[Item]> = reduced.items.iter().map(Vec::as_slice).collect();
+    let labels = Labels::build(&views, reduced.sense, reduced.limits, &promise(&evaluator, &views));
+    let shares: Vec<Shares> = labels.complete().iter().map(|l| Shares::of(&l.totals)).collect();
+    let keeps = |f: usize| labels.complete().iter().zip(&shares).any(|(l, s)| evaluator.at(f, &l.totals, *s).violations == 0);
+    (0..problem.frames.len()).any(keeps)
+}
+
+/// Items that no other of their group dominates; the others go to their dominator.
+fn reduce(problem: &Problem, through: &mut BTreeMap<AlternativeId, Through>) -> Reduced {
+    let sense = sense_of(problem);
+    let mut out = Reduced {
+        items: Vec::with_capacity(problem.groups.len()),
+        kept: Vec::with_capacity(problem.groups.len()),
+        sense,
+        limits: LabelLimits { labels_max: problem.labels_max, compared_max: COMPARED_MAX },
+    };
+    for group in &problem.groups {
+        let kept = undominated(group, sense);
+        for (i, item) in group.iter().enumerate().filter(|(i, _)| kept.binary_search(i).is_err()) {
+            let mine = Totals::default().with(item);
+            let by = kept.iter().find(|&&k| dominates(&Totals::default().with(&group[k]), &mine, sense));
+            through.insert(group[i].id, by.map_or(Through::Infeasible(u8::MAX), |&k| Through::Dominated(group[k].id)));
+        }
+        out.items.push(kept.iter().map(|&i| group[i]).collect());
+        out.kept.push(kept);
+    }
+    out
+}
+
+/// Indices of the items that no other dominates, ascending; of equal ones the first.
+pub(crate) fn undominated(group: &[Item], sense: Sense) -> Vec<usize> {
+    let totals: Vec<Totals> = group.iter().map(|i| Totals::default().with(i)).collect();
+    let mut order: Vec<usize> = (0..group.len()).collect();
+    order.sort_by_key(|&i| {
+        let t = &totals[i];
+        (std::cmp::Reverse(t.evidence), t.loss, t.tokens, t.quota, t.latency_p50, t.latency_p90, t.cost, t.reads, i)
+    });
+    let mut kept: Vec<usize> = Vec::new();
+    for i in order {
+        if !kept.iter().any(|&k| dominates(&totals[k], &totals[i], sense)) {
+            kept.push(i);
         }
     }
-    best.cloned()
+    kept.sort_unstable();
+    kept
 }
 
-/// A kept item that dominates `item`; `by` may itself be dominated, its dominator then serves.
-fn dominator(kept: &[usize], group: &[Item], by: usize, item: usize, sense: Sense) -> usize {
-    if kept.contains(&by) {
-        return by;
+/// Where evidence cannot be assumed to help, less of it may be better; unless a limit asks for accuracy, that too prunes.
+fn sense_of(problem: &Problem) -> Sense {
+    if problem.frames.iter().all(|f| score::evidence_helps(f, &problem.weights)) {
+        return Sense::More;
     }
-    let target = Totals::default().with(&group[item]);
-    kept.iter().copied().find(|&k| dominates(&Totals::default().with(&group[k]), &target, sense)).unwrap_or(by)
+    let wanted = problem.limits.min_accuracy.is_some() || problem.objective == Objective::MaxAccuracy;
+    if wanted { Sense::Equal } else { Sense::Either }
 }
 
-fn fewer(known: Option<u8>, violations: u8) -> u8 {
+/// Ranks what a full layer keeps: the value in the most promising frame that has room for it.
+fn promise<'a>(evaluator: &'a Evaluator<'a>, groups: &[&[Item]]) -> impl Fn(&Totals) -> i64 + use<'a> {
+    let ideal = ideal_of(groups);
+    let frames = &evaluator.problem.frames;
+    let best = (0..frames.len()).max_by_key(|&f| (evaluator.optimistic(f, &ideal).0, std::cmp::Reverse(f)));
+    move |totals| {
+        let Some(frame) = best else { return 0 };
+        let over = (totals.quota - frames[frame].budget).get();
+        evaluator.at(frame, totals, Shares::of(totals)).value.score.get().saturating_sub(i64::try_from(over).unwrap_or(i64::MAX))
+    }
+}
+
+/// Best coordinates of any selection.
+fn ideal_of(groups: &[&[Item]]) -> Ideal {
+    let start = Ideal::of(std::iter::once(Totals::default()));
+    groups.iter().fold(start, |ideal, group| ideal.joined(&Ideal::of(group.iter().map(|i| Totals::default().with(i)))))
+}
+
+/// What no feasible plan surpasses, when a limit stopped the labels: per frame the best of all coordinates at once, with no
+/// more evidence than fits the pack budget.
+fn bound(evaluator: &Evaluator<'_>, groups: &[&[Item]]) -> Value {
+    let ideal = ideal_of(groups);
+    let mut evidence: BTreeMap<u64, Option<MicroNats>> = BTreeMap::new();
+    let mut best = Value { primary: i64::MIN, score: Score(i64::MIN) };
+    for (f, frame) in evaluator.problem.frames.iter().enumerate() {
+        let budget = frame.budget.get();
+        let most = *evidence.entry(budget).or_insert_with(|| most_evidence(groups, i64::try_from(budget).unwrap_or(i64::MAX)));
+        if let Some(most) = most {
+            best = best.max(evaluator.optimistic(f, &ideal.with_evidence(most)).0);
+        }
+    }
+    best
+}
+
+/// Most evidence within a quota, by the bound of the multiple-choice knapsack; `None`: nothing fits.
+fn most_evidence(groups: &[&[Item]], budget: i64) -> Option<MicroNats> {
+    use crate::linear::{LinearItem, LinearProblem, branch_and_bound};
+    const NODES: u64 = 2_000;
+    let linear = |i: &Item| LinearItem { value: i.evidence.get(), weights: vec![i64::try_from(i.quota.get()).unwrap_or(i64::MAX)] };
+    let problem = LinearProblem { groups: groups.iter().map(|g| g.iter().map(linear).collect()).collect(), capacities: vec![budget] };
+    branch_and_bound(&problem, NODES).bound.map(MicroNats)
+}
+
+impl<'a> Evaluation<'a> {
+    fn new(evaluator: &'a Evaluator<'a>, reduced: &'a Reduced, labels: &'a Labels) -> Evaluation<'a> {
+        Evaluation {
+            shares: labels.complete().iter().map(|l| Shares::of(&l.totals)).collect(),
+            frames: vec![None; evaluator.problem.frames.len()],
+            top: Vec::with_capacity(BEST_PLANS_MAX + 1),
+            shapes: [None, None],
+            frontier: Frontier::default(),
+            nodes: 0,
+            evaluator,
+            reduced,
+            labels,
+        }
+    }
+
+    /// Evaluates frames, most promising first, as long as one can still matter.
+    fn run(&mut self, through: &mut BTreeMap<AlternativeId, Through>) {
+        let problem = self.evaluator.problem;
+        let ideal = Ideal::of(self.labels.complete().iter().map(|l| l.totals));
+        let mut order: Vec<(Value, usize)> = Vec::with_capacity(problem.frames.len());
+        let mut points = Vec::with_capacity(problem.frames.len());
+        for f in 0..problem.frames.len() {
+            let (value, point) = self.evaluator.optimistic(f, &ideal);
+            order.push((value, f));
+            points.push(point);
+        }
+        order.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        for (bound, f) in order {
+            let known = |id: &AlternativeId| matches!(through.get(id), Some(Through::Feasible(value)) if *value >= bound);
+            let matters = self.top.len() < BEST_PLANS_MAX
+                || self.top.last().is_some_and(|f| f.value <= bound)
+                || self.shapes[1].as_ref().is_none_or(|(f, _)| f.value <= bound)
+                || !problem.frames[f].alternatives.iter().all(known)
+                || !self.frontier.covers(points[f]);
+            if matters {
+                self.frame(f, through);
+            }
+        }
+    }
+
+    fn frame(&mut self, frame: usize, through: &mut BTreeMap<AlternativeId, Through>) {
+        let labels: &'a [Label] = self.labels.complete();
+        let (mut best, mut violations): (Option<Value>, Option<u8>) = (None, None);
+        for (l, label) in labels.iter().enumerate() {
+            self.nodes += 1;
+            let evaluated = self.evaluator.at(frame, &label.totals, self.shares[l]);
+            if evaluated.violations != 0 {
+                violations = Some(fewer(violations, evaluated.violations));
+                continue;
+            }
+            best = best.max(Some(evaluated.value));
+            let found = Found { value: evaluated.value, frame, label: l };
+            self.frontier.offer(evaluated.point, found);
+            self.place(found);
+        }
+        self.frames[frame] = Some(best);
+        for id in &self.evaluator.problem.frames[frame].alternatives {
+            note(through, *id, best, violations);
+        }
+    }
+
+    fn rank(&self, f: &Found) -> Rank {
+        rank(self.evaluator.problem, f.value, f.frame, &self.labels.complete()[f.label].totals, f.label)
+    }
+
+    /// Keeps the best plans and the best of two shapes.
+    fn place(&mut self, found: Found) {
+        let mine = self.rank(&found);
+        if self.top.len() < BEST_PLANS_MAX || self.top.last().is_some_and(|last| self.rank(last) < mine) {
+            let at = self.top.partition_point(|f| self.rank(f) > mine);
+            self.top.insert(at, found);
+            self.top.truncate(BEST_PLANS_MAX);
+        }
+        if self.shapes[1].as_ref().is_some_and(|(second, _)| self.rank(second) >= mine) {
+            return;
+        }
+        let shape = self.shape(&found);
+        let [first, second] = &self.shapes;
+        let leads = first.as_ref().is_none_or(|(f, _)| self.rank(f) < mine);
+        let same = first.as_ref().is_some_and(|(_, s)| *s == shape);
+        self.shapes = match (leads, same) {
+            (true, true) => [Some((found, shape)), second.clone()],
+            (true, false) => [Some((found, shape)), first.clone()],
+            (false, true) => return,
+            (false, false) => [first.clone(), Some((found, shape))],
+        };
+    }
+
+    fn shape(&self, found: &Found) -> Shape {
+        shape_of(self.evaluator.problem, self.reduced, found.frame, &self.labels.complete()[found.label].totals, &self.labels.selection(found.label))
+    }
+
+    fn candidate(&self, found: &Found) -> Candidate {
+        Candidate {
+            frame: found.frame,
+            selection: self.labels.selection(found.label).iter().zip(&self.reduced.kept).map(|(i, kept)| kept[*i]).collect(),
+            totals: self.labels.complete()[found.label].totals,
+            value: found.value,
+        }
+    }
+
+    /// The Pareto set, best plans first.
+    fn frontier(&self) -> Vec<Candidate> {
+        let mut found = self.frontier.members();
+        found.sort_by_key(|f| std::cmp::Reverse(self.rank(f)));
+        found.truncate(FRONTIER_MAX);
+        found.iter().map(|f| self.candidate(f)).collect()
+    }
+
+    /// Usage and broken limits of every plan, for the diagnosis.
+    fn usages(&self) -> Vec<(Usage, u8)> {
+        let all = (0..self.evaluator.problem.frames.len()).flat_map(|f| self.labels.complete().iter().enumerate().map(move |l| (f, l)));
+        all.map(|(f, (l, label))| {
+            let evaluated = self.evaluator.at(f, &label.totals, self.shares[l]);
+            (evaluated.usage, evaluated.violations)
+        })
+        .collect()
+    }
+}
+
+/// What of a plan is not a number: the frame's operators and every item's.
+pub(crate) fn shape_of(problem: &Problem, reduced: &Reduced, frame: usize, totals: &Totals, selection: &[usize]) -> Shape {
+    let frame = &problem.frames[frame];
+    let items = selection.iter().zip(&reduced.items).map(|(i, g)| g[*i].shape).collect();
+    (if totals.reads < 2 { frame.shape_of_one } else { frame.shape }, items)
+}
+
+pub(crate) fn fewer(known: Option<u8>, violations: u8) -> u8 {
     match known {
         Some(k) if k.count_ones() <= violations.count_ones() => k,
         _ => violations,
     }
 }
 
-fn note(through: &mut BTreeMap<AlternativeId, Through>, id: AlternativeId, value: Option<Value>, violations: Option<u8>) {
+pub(crate) fn note(through: &mut BTreeMap<AlternativeId, Through>, id: AlternativeId, value: Option<Value>, violations: Option<u8>) {
     let entry = through.entry(id).or_insert(Through::Infeasible(u8::MAX));
     match (value, violations) {
         (Some(new), _) => match entry {
@@ -279,276 +395,26 @@ fn note(through: &mut BTreeMap<AlternativeId, Through>, id: AlternativeId, value
     }
 }
 
-/// Best complete plan through every item: the item joined with the labels of all other groups, frames in order of their
-/// optimistic value so that most are skipped.
-fn through_items(problem: &Problem, items: &[Vec<Item>], sense: Sense, through: &mut BTreeMap<AlternativeId, Through>, nodes: &mut u64) {
-    for g in 0..items.len() {
-        let others: Vec<&[Item]> = items.iter().enumerate().filter(|(i, _)| *i != g).map(|(_, items)| items.as_slice()).collect();
-        let rest = Labels::build(&others, sense, problem.labels_max);
-        *nodes += rest.expanded;
-        let top = ideal(rest.complete());
-        for item in &items[g] {
-            let optimistic = top.with(item);
-            let joined: Vec<(Totals, Shares)> = rest.complete().iter().map(|l| l.totals.with(item)).map(|t| (t, Shares::of(&t))).collect();
-            let mut order: Vec<(Value, usize)> = problem
-                .frames
-                .iter()
-                .enumerate()
-                .map(|(f, frame)| (score::value(frame, &optimistic, &problem.weights, problem.objective), f))
-                .collect();
-            order.sort_by(|a, b| b.cmp(a));
-            let (mut best, mut violations) = (None, None);
-            for (bound, f) in order {
-                if sense == Sense::More && best.is_some_and(|b| bound <= b) {
-                    break;
-                }
-                let frame = &problem.frames[f];
-                let answerable = score::answerable(frame);
-                for (totals, shares) in &joined {
-                    *nodes += 1;
-                    let evaluated = evaluate_at(problem, frame, answerable, totals, *shares);
-                    if evaluated.violations == 0 {
-                        best = best.max(Some(evaluated.value));
-                    } else {
-                        violations = Some(fewer(violations, evaluated.violations));
-                    }
-                }
-            }
-            note(through, item.id, best, violations);
-        }
-    }
-}
-
-/// Candidates that no other beats in accuracy, cost and latency at once.
-fn pareto(mut points: Vec<(i64, i64, u64, usize)>, candidates: &[Candidate]) -> Vec<Candidate> {
-    points.sort_unstable();
-    let mut kept: Vec<(i64, i64, u64, usize)> = Vec::new();
-    for point in points {
-        if !kept.iter().any(|k| k.0 <= point.0 && k.1 <= point.1 && k.2 <= point.2) {
-            kept.push(point);
-        }
-    }
-    kept.into_iter().map(|(_, _, _, i)| candidates[i].clone()).collect()
-}
-
 /// The oracle: every frame with every selection. For tests and small instances only.
 pub fn brute_force(problem: &Problem) -> Option<Candidate> {
-    let mut best: Option<Candidate> = None;
+    let evaluator = Evaluator::new(problem);
+    let mut best: Option<(Rank, Candidate)> = None;
+    if problem.groups.iter().any(Vec::is_empty) {
+        return None;
+    }
     let mut selection = vec![0usize; problem.groups.len()];
     loop {
         let totals = selection.iter().zip(&problem.groups).fold(Totals::default(), |t, (&i, g)| t.with(&g[i]));
-        for (f, frame) in problem.frames.iter().enumerate() {
-            let evaluated = evaluate(problem, frame, &totals);
-            let beats = best.as_ref().is_none_or(|b| better(problem, (&evaluated.value, f, &totals), (&b.value, b.frame, &b.totals)));
-            if evaluated.violations == 0 && beats {
-                best = Some(Candidate { frame: f, selection: selection.clone(), totals, value: evaluated.value });
+        let shares = Shares::of(&totals);
+        for f in 0..problem.frames.len() {
+            let evaluated = evaluator.at(f, &totals, shares);
+            let rank = rank(problem, evaluated.value, f, &totals, 0);
+            if evaluated.violations == 0 && best.as_ref().is_none_or(|(b, _)| rank > *b) {
+                best = Some((rank, Candidate { frame: f, selection: selection.clone(), totals, value: evaluated.value }));
             }
         }
-        let Some(at) = (0..selection.len()).rev().find(|&g| selection[g] + 1 < problem.groups[g].len()) else { return best };
+        let Some(at) = (0..selection.len()).rev().find(|&g| selection[g] + 1 < problem.groups[g].len()) else { return best.map(|(_, c)| c) };
         selection[at] += 1;
         selection[at + 1..].fill(0);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ctx_types::{Constraints, MicroNats, Micros, NanoUsd, Objective, PicoUsd, Ppm, Tokens, Weights};
-    use proptest::prelude::*;
-
-    fn item(id: u32, (evidence, cost, tokens, latency, reads): (i64, i64, u64, u64, bool)) -> Item {
-        Item {
-            id: AlternativeId(id),
-            evidence: MicroNats(evidence),
-            loss: MicroNats(evidence / 7),
-            cost: PicoUsd(cost),
-            tokens: Tokens(tokens),
-            quota: Tokens(tokens + tokens / 3),
-            latency_p50: Micros(latency),
-            latency_p90: Micros(latency * 2),
-            reads,
-            shape: id,
-        }
-    }
-
-    fn frame(id: u32, (right, caught, price, latency, budget, calls): (u32, u32, i64, u64, u64, u32)) -> Frame {
-        Frame {
-            alternatives: vec![AlternativeId(id)],
-            shape: id,
-            shape_of_one: id,
-            right_with: Ppm(right),
-            right_without: Ppm(right / 9),
-            withheld_with: Ppm(50_000),
-            withheld_without: Ppm(300_000),
-            dilution: Ppm(20_000),
-            catches: Ppm(caught),
-            rejects: Ppm(caught / 11),
-            answerable: MicroNats(3_000_000),
-            fuse_factor: Ppm(900_000),
-            fixed_cost: PicoUsd(price * 100),
-            context_price: PicoUsd(price),
-            cost_bound: PicoUsd(price * (100 + budget as i64)),
-            tokens_bound: Tokens(budget + 500),
-            calls,
-            latency_p50: Micros(latency),
-            latency_p90: Micros(latency * 3),
-            latency_measured: calls != 2,
-            budget: Tokens(budget),
-            risk: Ppm(0),
-            cache: Ppm(0),
-        }
-    }
-
-    prop_compose! {
-        fn problem()(
-            groups in prop::collection::vec(prop::collection::vec((0i64..3_000_000, 0i64..1_000_000, 0u64..3_000, 0u64..90_000, any::<bool>()), 1..6), 1..4),
-            frames in prop::collection::vec((0u32..1_000_000, 0u32..1_000_000, 0i64..20_000_000, 0u64..9_000_000, 500u64..9_000, 0u32..4), 1..6),
-            max_cost in prop::option::of(0i64..150_000_000),
-            max_latency in prop::option::of(0u64..20_000_000),
-            min_accuracy in prop::option::of(0u32..900_000),
-            vrf in prop::sample::select(vec![0i64, 500_000, 4_000_000]),
-            objective in prop::sample::select(vec![Objective::Weighted, Objective::MaxAccuracy, Objective::MinCost, Objective::MinLatency]),
-        ) -> Problem {
-            let mut id = 0;
-            let mut next = || { id += 1; id };
-            let groups: Vec<Vec<Item>> = groups.into_iter().map(|g| g.into_iter().map(|i| item(next(), i)).collect()).collect();
-            let most: i64 = groups.iter().map(|g: &Vec<Item>| g.iter().map(|i| i.evidence.get()).max().unwrap_or(0)).sum();
-            Problem {
-                frames: frames.into_iter().map(|f| Frame { answerable: MicroNats(most.max(3_000_000)), ..frame(next(), f) }).collect(),
-                groups,
-                weights: Weights { vrf, ..Weights::default() },
-                objective,
-                limits: Constraints {
-                    max_cost: max_cost.map(NanoUsd), max_latency: max_latency.map(Micros), min_accuracy: min_accuracy.map(Ppm),
-                    ..Constraints::default()
-                },
-                labels_max: crate::problem::LABELS_MAX,
-            }
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(800))]
-
-        #[test]
-        fn the_winner_is_the_brute_force_optimum(problem in problem()) {
-            let (found, oracle) = (solve(&problem), brute_force(&problem));
-            prop_assert_eq!(found.winner.as_ref().map(|w| w.value), oracle.map(|o| o.value));
-            if let Some(winner) = &found.winner {
-                prop_assert_eq!(found.bound, winner.value);
-            } else {
-                prop_assert!(found.diagnosis.is_some());
-            }
-        }
-
-        #[test]
-        fn every_alternative_has_one_fate(problem in problem()) {
-            let found = solve(&problem);
-            let ids = problem.groups.iter().flatten().map(|i| i.id).chain(problem.frames.iter().flat_map(|f| f.alternatives.clone()));
-            for id in ids {
-                prop_assert!(found.through.contains_key(&id), "{:?} has no fate", id);
-            }
-            if let Some(winner) = &found.winner {
-                for through in found.through.values() {
-                    if let Through::Feasible(value) = through {
-                        prop_assert!(*value <= winner.value);
-                    }
-                }
-            }
-        }
-
-        #[test]
-        fn the_value_through_an_item_is_exact(problem in problem()) {
-            let found = solve(&problem);
-            for (g, group) in problem.groups.iter().enumerate() {
-                for item in group {
-                    let Some(Through::Feasible(value)) = found.through.get(&item.id) else { continue };
-                    let mut forced = problem.clone();
-                    forced.groups[g] = vec![*item];
-                    prop_assert_eq!(Some(*value), brute_force(&forced).map(|c| c.value));
-                }
-            }
-        }
-
-        #[test]
-        fn a_relaxation_that_is_said_to_suffice_does(problem in problem()) {
-            let Some(diagnosis) = solve(&problem).diagnosis else { return Ok(()) };
-            for relaxation in diagnosis.relaxations.iter().filter(|r| r.suffices.is_some()) {
-                let mut relaxed = problem.clone();
-                match relaxation.constraint.as_str() {
-                    "max_cost_usd" => relaxed.limits.max_cost = None,
-                    "max_latency_seconds" => relaxed.limits.max_latency = None,
-                    "min_accuracy" => relaxed.limits.min_accuracy = None,
-                    _ => continue,
-                }
-                prop_assert!(brute_force(&relaxed).is_some());
-            }
-        }
-    }
-
-    #[test]
-    fn equal_candidates_have_finite_scores_and_a_stable_winner() {
-        let same = (500_000, 0, 100, 0, true);
-        let problem = Problem {
-            groups: vec![vec![item(1, same), item(2, same)]],
-            frames: vec![frame(3, (0, 0, 0, 0, 500, 0)), frame(4, (0, 0, 0, 0, 500, 0))],
-            weights: Weights::default(),
-            objective: Objective::Weighted,
-            limits: Constraints::default(),
-            labels_max: 100,
-        };
-        let winner = solve(&problem).winner.expect("nothing forbids it");
-        assert_eq!((winner.frame, winner.selection.clone()), (0, vec![0]));
-    }
-
-    #[test]
-    fn no_frame_at_all_is_infeasible_not_a_panic() {
-        let problem = Problem {
-            groups: Vec::new(),
-            frames: Vec::new(),
-            weights: Weights::default(),
-            objective: Objective::Weighted,
-            limits: Constraints::default(),
-            labels_max: 10,
-        };
-        let found = solve(&problem);
-        assert!(found.winner.is_none() && found.diagnosis.is_some());
-    }
-
-    #[test]
-    fn agrees_with_the_integer_program_on_a_linear_problem() {
-        use crate::milp::{LinearItem, solve_linear};
-        let evidence = [[120_000i64, 400_000, 900_000], [50_000, 300_000, 310_000], [0, 250_000, 600_000]];
-        let tokens = [[100u64, 400, 1_200], [50, 350, 900], [0, 200, 700]];
-        let groups: Vec<Vec<Item>> = (0..3)
-            .map(|g| {
-                (0..3)
-                    .map(|i| Item {
-                        quota: Tokens(tokens[g][i]),
-                        loss: MicroNats(0),
-                        ..item((g * 3 + i) as u32, (evidence[g][i], 0, tokens[g][i], 0, true))
-                    })
-                    .collect()
-            })
-            .collect();
-        let linear: Vec<Vec<LinearItem>> =
-            (0..3).map(|g| (0..3).map(|i| LinearItem { value: evidence[g][i], weights: vec![tokens[g][i] as i64] }).collect()).collect();
-        let weights = Weights { cost: 0, lat: 0, loss: 0, hall: 0, vrf: 0, ..Weights::default() };
-        for budget in [300u64, 900, 1_500, 2_000, 4_000] {
-            let frames = vec![Frame { dilution: Ppm(0), answerable: MicroNats(9_000_000), ..frame(90, (900_000, 0, 0, 0, budget, 1)) }];
-            let problem = Problem {
-                groups: groups.clone(),
-                frames,
-                weights,
-                objective: Objective::Weighted,
-                limits: Constraints::default(),
-                labels_max: 1_000,
-            };
-            let found = solve(&problem).winner.map(|w| w.totals.evidence.get());
-            let program = solve_linear(&linear, &[budget as i64])
-                .ok()
-                .map(|picks| picks.iter().enumerate().map(|(g, &i)| evidence[g][i]).sum::<i64>());
-            assert_eq!(found, program, "budget {budget}");
-        }
     }
 }

@@ -84,7 +84,8 @@ pub enum Bypass {
 impl Bypass {
     /// What the goal itself demands.
     pub fn demanded_by(goal: &Goal) -> Option<Bypass> {
-        goal.conversation.is_some().then_some(Bypass::Conversation)
+        let talk = goal.conversation.is_some().then_some(Bypass::Conversation);
+        talk.or(goal.what_if.is_some().then_some(Bypass::WhatIf))
     }
 
     /// The word in EXPLAIN.

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 /// Version of the key's form. Part of every key: entries of another version are never hit.
-pub const KEY_SCHEMA_VERSION: u32 = 1;
+pub const KEY_SCHEMA_VERSION: u32 = 2;
 
 /// What a literal key is made of.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +90,7 @@ pub fn canonical_text(text: &str) -> Cow<'_, str> {
 }
 
 fn write_fields(out: &mut Vec<u8>, input: &KeyInput<'_>) {
-    let Goal { text, sources: _, constraints, weights, objective, principal, conversation, seed, hints } = input.goal;
+    let Goal { text, sources: _, constraints, weights, objective, principal, conversation, seed, hints, what_if } = input.goal;
     out.extend_from_slice(&KEY_SCHEMA_VERSION.to_le_bytes());
     write_text(out, input.planner_version);
     write_text(out, input.configuration);
@@ -109,8 +109,10 @@ fn write_fields(out: &mut Vec<u8>, input: &KeyInput<'_>) {
     write_count(out, hints.len());
     hints.iter().for_each(|hint| write_hint(out, hint));
     write_number(out, *seed);
-    // Requests with a conversation bypass the cache; should one come this far, it shares nothing with any other.
+    // Requests with a conversation or a hypothetical catalog bypass the cache; should one come this far, it shares nothing
+    // with any other.
     write_option(out, conversation.as_deref(), write_text);
+    write_option(out, what_if.as_deref(), |out, assumed| write_text(out, &format!("{assumed:?}")));
 }
 
 fn write_principal(out: &mut Vec<u8>, Principal { tenant, roles }: &Principal) {
@@ -149,6 +151,7 @@ fn write_constraints(out: &mut Vec<u8>, constraints: &Constraints) {
         require_approval,
         sensitivity,
         uncertain_latency,
+        quantile,
     } = constraints;
     write_number(out, max_cost.map(|cost| cost.0.cast_unsigned()));
     write_number(out, max_latency.map(|latency| latency.0));
@@ -166,6 +169,7 @@ fn write_constraints(out: &mut Vec<u8>, constraints: &Constraints) {
         UncertainLatency::Allow => 0,
         UncertainLatency::Refuse => 1,
     });
+    write_number(out, quantile.map(|q| u64::from(q.0)));
 }
 
 fn sensitivity_rank(sensitivity: Sensitivity) -> u64 {

@@ -3,10 +3,10 @@
 use ctx_candidates::{FrameChoice, PlanSpace, View};
 use ctx_cost::{CostInputs, model, quality};
 use ctx_graph::latency;
-use ctx_optimizer::{Frame, Item, Problem};
+use ctx_optimizer::{CallShare, Frame, Item, Problem};
 use ctx_types::catalog::SourceState;
 use ctx_types::{
-    AccessPath, Alternative, AlternativeEstimate, Certainty, FuseMethod, Layout, MicroNats, Micros, ModelEntry, Operator, PicoUsd, Ppm,
+    AccessPath, Alternative, AlternativeEstimate, Certainty, FuseMethod, Layout, MicroNats, Micros, ModelEntry, ModelName, Operator, PicoUsd, Ppm,
     SourceEntry, Stage, Strategy, Tokens,
 };
 use std::collections::BTreeMap;
@@ -27,6 +27,8 @@ pub(crate) struct Assembled {
     pub estimates: Vec<AlternativeEstimate>,
     /// Whether some frame's price is unknown, by frame.
     pub price_unknown: Vec<bool>,
+    /// Models by the number that frames know them by.
+    pub models: Vec<ModelName>,
 }
 
 pub(crate) fn assemble(view: &View<'_>, cost: &CostInputs<'_>, space: &PlanSpace, labels_max: usize) -> Assembled {
@@ -35,18 +37,20 @@ pub(crate) fn assemble(view: &View<'_>, cost: &CostInputs<'_>, space: &PlanSpace
         space.alternatives.iter().map(|a| model::estimate(cost, a, budget(&a.operator).unwrap_or(widest))).collect();
     let branches = space.groups.iter().filter(|(_, g)| g.len() > 1).count().max(1);
     let shapes = shapes(space);
+    let quantile = view.limits.quantile().share();
     let groups = space
         .groups
         .iter()
-        .map(|(_, members)| members.iter().map(|&m| item(cost, space, &estimates, m, branches, &shapes)).collect())
+        .map(|(_, members)| members.iter().map(|&m| item(cost, space, &estimates, m, (branches, quantile), &shapes)).collect())
         .collect();
     let answerable = answerable(cost, space);
-    let builder = FrameBuilder { view, cost, space, estimates: &estimates, answerable, shapes: &shapes };
+    let models: Vec<ModelName> = cost.catalog.models.keys().cloned().collect();
+    let builder = FrameBuilder { view, cost, space, estimates: &estimates, answerable, shapes: &shapes, models: &models };
     let frames: Vec<Frame> = space.frames.iter().map(|f| builder.frame(f)).collect();
     let price_unknown = space.frames.iter().map(|f| builder.price_unknown(f)).collect();
     let problem =
         Problem { groups, frames, weights: view.goal.weights, objective: view.goal.objective, limits: view.limits.clone(), labels_max };
-    Assembled { problem, estimates, price_unknown }
+    Assembled { problem, estimates, price_unknown, models }
 }
 
 fn budget(operator: &Operator) -> Option<Tokens> {
@@ -71,7 +75,7 @@ fn item(
     space: &PlanSpace,
     estimates: &[AlternativeEstimate],
     member: usize,
-    branches: usize,
+    (branches, quantile): (usize, f64),
     shapes: &[u32],
 ) -> Item {
     let alternative = &space.alternatives[member];
@@ -101,7 +105,7 @@ fn item(
         tokens: estimate.tokens.as_ref().map_or(Tokens(0), |t| t.value),
         quota: *quota,
         latency_p50: latency::quantile(step, level(0.5)),
-        latency_p90: latency::quantile(step, level(0.9)),
+        latency_p90: latency::quantile(step, level(quantile)),
         reads: true,
         ..zero
     }
@@ -149,6 +153,7 @@ struct FrameBuilder<'a> {
     estimates: &'a [AlternativeEstimate],
     answerable: MicroNats,
     shapes: &'a [u32],
+    models: &'a [ModelName],
 }
 
 /// What one call costs: expected apart from context, per context token, and at most.
@@ -157,6 +162,8 @@ struct CallCost {
     fixed: PicoUsd,
     per_context_token: PicoUsd,
     bound: PicoUsd,
+    input: PicoUsd,
+    input_bound: PicoUsd,
     tokens_bound: Tokens,
     calls: u32,
 }
@@ -176,7 +183,8 @@ impl FrameBuilder<'_> {
         let (catches, rejects) = self.check(choice);
         let call = self.call(choice, budget);
         let steps = [choice.fuse, choice.pack, choice.answer, choice.verify];
-        let latency = |high: bool| steps.iter().filter_map(|&i| self.step_latency(i, budget)).map(|l| if high { l.1 } else { l.0 }).sum();
+        let latency = |high: bool| steps.iter().filter_map(|&i| self.step_latency(i, budget)).map(|l| if high { self.upper(l) } else { l.0 }).sum();
+        let answer_step = self.step_latency(choice.answer, budget).map_or((Micros(0), Micros(0)), |step| (step.0, self.upper(step)));
         let answer_latency = self.estimates[choice.answer].latency.as_ref();
         Frame {
             alternatives: self.ids(choice),
@@ -203,6 +211,13 @@ impl FrameBuilder<'_> {
             budget,
             risk: Ppm(0),
             cache: Ppm(0),
+            call: self.model(choice).map(|model| CallShare {
+                model,
+                input_cost: call.input,
+                input_bound: call.input_bound,
+                latency_p50: answer_step.0,
+                latency_p90: answer_step.1,
+            }),
         }
     }
 
@@ -220,6 +235,20 @@ impl FrameBuilder<'_> {
         match &self.at(choice.answer).operator {
             Operator::Answer { strategy, model } => (*strategy, model.as_ref().and_then(|m| self.cost.catalog.models.get(m))),
             _ => (Strategy::Extractive, None),
+        }
+    }
+
+    /// Number of the model that a frame calls.
+    fn model(&self, choice: &FrameChoice) -> Option<u32> {
+        let Operator::Answer { model: Some(name), .. } = &self.at(choice.answer).operator else { return None };
+        self.models.binary_search(name).ok().map(|i| i as u32)
+    }
+
+    /// The quantile of a step that decides whether limits hold.
+    fn upper(&self, step: (Micros, Micros)) -> Micros {
+        match self.view.limits.quantile {
+            None => step.1,
+            Some(_) => latency::quantile(step, self.view.limits.quantile().share()),
         }
     }
 
@@ -258,6 +287,8 @@ impl FrameBuilder<'_> {
             fixed: input.times(without_context) + out.times(output.value),
             per_context_token: PicoUsd(input.get() * i64::try_from(ratio_milli).unwrap_or(1_000) / 1_000),
             bound: input.times(bound) + out.times(cap),
+            input: input.times(without_context),
+            input_bound: input.times(bound),
             tokens_bound: bound + cap,
             calls: 1,
         }

@@ -31,21 +31,40 @@ pub enum PlanError {
     #[error("planning a goal: no source is configured; name one, for example --source docs=./docs")]
     NoSource,
     /// A hint that no stage knows.
-    #[error("planning with hint `{name}`: no operator has this name; known are: {known}")]
+    #[error("planning with hint `{name}`: no operator, model or source has this name here; known are: {known}")]
     UnknownHint {
         /// The name.
         name: String,
         /// Known names.
         known: String,
     },
-    /// The pinned plan is not among the feasible ones.
-    #[error("planning with a pinned plan: no feasible plan has the gist {gist}; the best one has {best}")]
+    /// Nothing that is possible has the pinned plan's shape.
+    #[error("planning with a pinned plan: no plan has the gist {gist}; {best}")]
     GistNotFound {
         /// The pinned gist.
         gist: String,
-        /// Gist of the winner.
+        /// What would be planned without the pin, in words.
         best: String,
     },
+    /// A pinned plan cannot be looked for.
+    #[error("planning with a pinned plan: {shapes} shapes are possible, at most {most} are tried; name fewer sources")]
+    TooManyShapes {
+        /// Possible shapes.
+        shapes: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// An assumption about something that is not there.
+    #[error("planning over a hypothetical catalog: `{name}`: {cause}")]
+    WhatIf {
+        /// The name.
+        name: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// A hypothetical plan was to be run.
+    #[error("running a goal over a hypothetical catalog: nothing of it exists; use explain or simulate, or leave the what-if out")]
+    HypotheticalRun,
     /// An invariant does not hold: a defect of this program.
     #[error("planning: an invariant is broken: {0}; please report it with the goal and the configuration")]
     Internal(String),

@@ -1,12 +1,13 @@
 //! What planning is a function of.
 
 use crate::PlanError;
-use ctx_candidates::View;
+use ctx_candidates::{PlanSpace, View};
 use ctx_cost::statistics::Statistics;
 use ctx_graph::ExecutionGraph;
 use ctx_scheduler::Schedule;
 use ctx_types::goal::Hint;
-use ctx_types::{AccessPath, Catalog, Constraints, Denial, FuseMethod, Goal, Layout, Plan, Probe, Settings, SourceName, Strategy};
+use ctx_types::{Catalog, Constraints, Denial, Goal, Plan, Probe, Settings, SourceName};
+use std::collections::BTreeSet;
 
 /// Longest accepted goal text.
 pub(crate) const GOAL_BYTES_MAX: usize = 1 << 20;
@@ -69,24 +70,20 @@ pub(crate) fn limits(inputs: &Inputs<'_>) -> Constraints {
     configured.tightened_by(inputs.limits)
 }
 
-/// A hint that nobody knows is refused by name: an ignored hint would be a lie.
-pub(crate) fn check_hints(view: &View<'_>) -> Result<(), PlanError> {
-    let mut known: Vec<String> = vec!["skip".into(), "no_verify".into()];
-    known.extend(AccessPath::ALL.iter().map(ToString::to_string));
-    known.extend(FuseMethod::ALL.iter().map(ToString::to_string));
-    known.extend(Layout::ALL.iter().map(ToString::to_string));
-    known.extend(Strategy::ALL.iter().map(ToString::to_string));
-    known.extend(view.catalog.capabilities.verifiers.iter().map(|v| v.name.clone()));
+/// A hint that means nothing here is refused by name: an ignored hint would be a lie.
+pub(crate) fn check_hints(view: &View<'_>, space: &PlanSpace) -> Result<(), PlanError> {
+    let models = || view.catalog.models.keys().map(ToString::to_string).collect::<Vec<_>>();
+    if let Some(name) = ctx_candidates::unknown_hints(&view.goal.hints, space).first() {
+        let mut known: BTreeSet<String> = view.sources.iter().map(ToString::to_string).chain(models()).collect();
+        let all = space.alternatives.iter().chain(space.pruned.iter().map(|p| &p.alternative));
+        known.extend(all.filter_map(|a| ctx_candidates::hint_names(&a.operator).into_iter().next()));
+        return Err(PlanError::UnknownHint { name: (*name).to_owned(), known: known.into_iter().collect::<Vec<_>>().join(", ") });
+    }
     for hint in &view.goal.hints {
-        match hint {
-            Hint::Force(name) | Hint::Forbid(name) if !known.contains(name) => {
-                return Err(PlanError::UnknownHint { name: name.clone(), known: known.join(", ") });
-            }
-            Hint::Model(model) if !view.catalog.models.contains_key(model) => {
-                let models = view.catalog.models.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-                return Err(PlanError::UnknownHint { name: model.to_string(), known: models });
-            }
-            _ => {}
+        if let Hint::Model(model) = hint
+            && !view.catalog.models.contains_key(model)
+        {
+            return Err(PlanError::UnknownHint { name: model.to_string(), known: models().join(", ") });
         }
     }
     Ok(())

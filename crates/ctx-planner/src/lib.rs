@@ -11,24 +11,28 @@
 
 mod assemble;
 pub mod check;
+mod conflict;
 mod error;
 mod inputs;
+mod pin;
 mod refuse;
 mod stamps;
+mod what_if;
 mod write;
 
 pub use ctx_types::{Denial, Settings};
 pub use error::PlanError;
 pub use inputs::{Inputs, Planned};
 pub use stamps::stamps;
+pub use what_if::hypothetical;
 
 use ctx_cost::CostInputs;
 use ctx_graph::LoweringParameters;
 use ctx_intent::IntentModel;
-use ctx_types::{Goal, Intent, Plan, Ppm, SourceName};
+use ctx_types::{Constraints, Goal, Intent, Plan, Ppm, SourceName};
 
 /// Version of the planner: part of every plan-cache key. Moves when the same inputs may give another plan.
-pub const PLANNER_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+pub const PLANNER_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
 
 /// The planner. Immutable; share it freely.
 #[derive(Clone, Debug)]
@@ -81,6 +85,16 @@ impl Planner {
 
     /// The best feasible plan with its graph and schedule.
     pub fn plan(&self, inputs: &Inputs<'_>) -> Result<Planned, PlanError> {
+        match &inputs.goal.what_if {
+            Some(assumed) => {
+                let catalog = hypothetical(inputs.catalog, assumed)?;
+                self.plan_on(&Inputs { catalog: &catalog, ..*inputs })
+            }
+            None => self.plan_on(inputs),
+        }
+    }
+
+    fn plan_on(&self, inputs: &Inputs<'_>) -> Result<Planned, PlanError> {
         let sources = inputs::permitted(inputs)?;
         let intent = self.analyze(inputs.goal);
         let limits = inputs::limits(inputs);
@@ -94,8 +108,11 @@ impl Planner {
             settings: inputs.settings,
             sources: &sources,
         };
-        inputs::check_hints(&view)?;
-        let space = ctx_candidates::generate(&view);
+        let mut space = ctx_candidates::generate(&view);
+        inputs::check_hints(&view, &space)?;
+        if !pin::restrict(inputs.goal, &mut space)? {
+            return Err(self.not_pinned(inputs));
+        }
         check::space(&space)?;
         let cost = cost_inputs(inputs, &limits, &intent, &sources);
         let assembled = assemble::assemble(&view, &cost, &space, self.labels_max);
@@ -103,10 +120,59 @@ impl Planner {
         let context = write::Context { inputs, view: &view, cost: &cost, space: &space, assembled: &assembled, solution: &solution };
         let plan = match &solution.winner {
             Some(winner) if space.groups.iter().all(|(_, g)| !g.is_empty()) => write::plan(&context, winner)?,
-            _ => return Err(PlanError::Infeasible(Box::new(refuse::infeasible(&context)))),
+            _ => {
+                let findings = self.examine(inputs, &limits, &intent, &sources);
+                return Err(PlanError::Infeasible(Box::new(refuse::infeasible(&context, findings))));
+            }
         };
         check::plan(&plan, &space)?;
         self.finish(plan)
+    }
+
+    /// Which demands cannot hold together, by planning without some of them.
+    fn examine(&self, inputs: &Inputs<'_>, limits: &Constraints, intent: &Intent, sources: &[SourceName]) -> conflict::Findings {
+        let demands = conflict::demands(inputs.goal, limits);
+        let larger: Vec<_> = ctx_candidates::grid::budgets(&Constraints::default())
+            .into_iter()
+            .filter(|budget| limits.max_context_tokens.is_some_and(|most| *budget > most))
+            .collect();
+        conflict::examine(&demands, &larger, &|kept, context| {
+            let (goal, mut limits) = conflict::with_only(inputs.goal, limits, &demands, kept);
+            limits.max_context_tokens = context.or(limits.max_context_tokens);
+            let view = ctx_candidates::View {
+                goal: &goal,
+                limits: &limits,
+                intent,
+                catalog: inputs.catalog,
+                probe: inputs.probe,
+                denials: inputs.denials,
+                settings: inputs.settings,
+                sources,
+            };
+            let mut space = ctx_candidates::generate(&view);
+            if !pin::restrict(&goal, &mut space).unwrap_or(false) || space.groups.iter().any(|(_, g)| g.is_empty()) {
+                return false;
+            }
+            let cost = cost_inputs(inputs, &limits, intent, sources);
+            let assembled = assemble::assemble(&view, &cost, &space, self.labels_max);
+            ctx_optimizer::search::feasible(&assembled.problem)
+        })
+    }
+
+    /// What would be planned without the pin.
+    fn not_pinned(&self, inputs: &Inputs<'_>) -> PlanError {
+        let mut goal = inputs.goal.clone();
+        let pinned = |h: &ctx_types::goal::Hint| matches!(h, ctx_types::goal::Hint::Gist(_));
+        let gist = goal.hints.iter().find(|h| pinned(h)).map_or_else(String::new, |h| match h {
+            ctx_types::goal::Hint::Gist(gist) => gist.to_string(),
+            _ => String::new(),
+        });
+        goal.hints.retain(|h| !pinned(h));
+        let best = match self.plan_on(&Inputs { goal: &goal, ..*inputs }) {
+            Ok(planned) => format!("without the pin {} would be planned", planned.plan.gist),
+            Err(other) => format!("without the pin: {other}"),
+        };
+        PlanError::GistNotFound { gist, best }
     }
 
     /// Graph and schedule of a plan, new or from the cache.

@@ -1,43 +1,35 @@
 //! The infeasible answer: what binds, what would suffice, where every alternative ended.
 
+use crate::conflict::Findings;
 use crate::write::{self, Context};
+use ctx_types::plan::Relaxation;
 use ctx_types::{Infeasible, Stage};
 
-/// The diagnosis as a value.
-pub(crate) fn infeasible(context: &Context<'_>) -> Infeasible {
-    let rejected = write::rejections(context, None);
-    let sources = write::sources(context, None);
-    let intent = Box::new(context.view.intent.clone());
-    if let Some((stage, rule, reason)) = emptied(context) {
-        return Infeasible {
-            binding: rule,
-            missed_by: format!("{stage}: {reason}"),
-            relaxations: Vec::new(),
-            joint: Vec::new(),
-            rejected,
-            sources,
-            intent,
-        };
+/// The diagnosis as a value: what the search found about limits, and what planning again found about the other demands.
+pub(crate) fn infeasible(context: &Context<'_>, findings: Findings) -> Infeasible {
+    let diagnosis = context.solution.diagnosis.as_ref();
+    let (binding, missed_by) = match (emptied(context), diagnosis) {
+        (Some((stage, rule, reason)), _) => (rule, format!("{stage}: {reason}")),
+        (None, Some(d)) => (d.binding.key().to_owned(), d.missed_by.clone()),
+        (None, None) => ("plan space".to_owned(), "no complete plan exists".to_owned()),
+    };
+    let (mut relaxations, mut joint) = diagnosis.filter(|_| emptied(context).is_none()).map_or_else(Default::default, |d| (d.relaxations.clone(), d.joint.clone()));
+    let alone = |list: &[Relaxation]| list.iter().any(|r| r.suffices.is_some());
+    relaxations.extend(findings.relaxations);
+    if alone(&relaxations) {
+        joint.clear();
+    } else if !findings.joint.is_empty() && (joint.is_empty() || findings.joint.len() < joint.len()) {
+        joint = findings.joint;
     }
-    match &context.solution.diagnosis {
-        Some(d) => Infeasible {
-            binding: d.binding.key().to_owned(),
-            missed_by: d.missed_by.clone(),
-            relaxations: d.relaxations.clone(),
-            joint: d.joint.clone(),
-            rejected,
-            sources,
-            intent,
-        },
-        None => Infeasible {
-            binding: "plan space".to_owned(),
-            missed_by: "no complete plan exists".to_owned(),
-            relaxations: Vec::new(),
-            joint: Vec::new(),
-            rejected,
-            sources,
-            intent,
-        },
+    Infeasible {
+        binding,
+        missed_by,
+        conflict: findings.conflict,
+        relaxations,
+        joint,
+        rejected: write::rejections(context, None),
+        sources: write::sources(context, None),
+        intent: Box::new(context.view.intent.clone()),
     }
 }
 

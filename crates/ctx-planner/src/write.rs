@@ -2,14 +2,14 @@
 
 use crate::assemble::Assembled;
 use crate::{Inputs, PLANNER_VERSION, PlanError, stamps};
-use ctx_candidates::{PlanSpace, View};
+use ctx_candidates::{FrameChoice, PlanSpace, View};
 use ctx_cost::{CostInputs, model};
 use ctx_optimizer::constraints::{Limit, Usage};
 use ctx_optimizer::search::{Candidate, Solution, Through};
+use ctx_optimizer::sensitivity::{self, Change, Flip};
 use ctx_optimizer::{Frame, score};
 use ctx_types::catalog::SourceState;
-use ctx_types::estimate::{ScoreBreakdown, TokenClasses};
-use ctx_types::goal::Hint;
+use ctx_types::estimate::TokenClasses;
 use ctx_types::plan::{Certificate, CompletePlan, Margin, PLAN_SCHEMA_VERSION, PlannedAlternative, SourceUse};
 use ctx_types::{
     Alternative, Certainty, ContentId, Estimated, Fate, Micros, NanoUsd, Operator, Plan, PlanEstimate, Ppm, Rejection, Score, Stage,
@@ -36,6 +36,26 @@ pub(crate) fn shape_of(operator: &Operator) -> String {
     }
 }
 
+/// The part of a shape that is not about sources, with so many of them read.
+pub(crate) fn frame_parts(alternatives: &[Alternative], frame: &FrameChoice, reads: usize) -> Vec<String> {
+    let mut members = [frame.fuse, frame.rerank, frame.pack, frame.compress, frame.answer, frame.verify];
+    members.sort_unstable();
+    let part = |m: usize| {
+        let a = &alternatives[m];
+        match (&a.stage, &a.operator) {
+            (Stage::Rerank | Stage::Compress, Operator::NoRerank | Operator::NoCompress) => None,
+            (Stage::Fuse, _) if reads < 2 => None,
+            (stage, op) => Some(format!("{stage} {}", shape_of(op))),
+        }
+    };
+    members.into_iter().filter_map(part).collect()
+}
+
+/// The gist of a shape.
+pub(crate) fn gist_of(shape: &str) -> Result<ContentId, PlanError> {
+    id("gist", &shape)
+}
+
 impl Context<'_> {
     /// Indices of the alternatives of a complete plan, in canonical order.
     fn members(&self, candidate: &Candidate) -> Vec<usize> {
@@ -47,16 +67,11 @@ impl Context<'_> {
     }
 
     fn shape(&self, candidate: &Candidate) -> String {
-        let parts = self.members(candidate).into_iter().filter_map(|m| {
-            let a = &self.space.alternatives[m];
-            match (&a.stage, &a.operator) {
-                (Stage::Access(source), op) => Some(format!("{source}:{}", shape_of(op))),
-                (Stage::Rerank | Stage::Compress, Operator::NoRerank | Operator::NoCompress) => None,
-                (Stage::Fuse, _) if candidate.totals.reads < 2 => None,
-                (stage, op) => Some(format!("{stage} {}", shape_of(op))),
-            }
+        let accesses = self.space.groups.iter().zip(&candidate.selection).map(|((source, g), &i)| {
+            format!("{source}:{}", shape_of(&self.space.alternatives[g[i]].operator))
         });
-        parts.collect::<Vec<_>>().join(" → ")
+        let stages = frame_parts(&self.space.alternatives, &self.space.frames[candidate.frame], usize::from(candidate.totals.reads));
+        accesses.chain(stages).collect::<Vec<_>>().join(" → ")
     }
 
     fn frame(&self, candidate: &Candidate) -> &Frame {
@@ -82,8 +97,7 @@ pub(crate) fn plan(context: &Context<'_>, winner: &Candidate) -> Result<Plan, Pl
     let terms = score::terms(frame, &winner.totals);
     let score = score::breakdown(&terms, &context.view.goal.weights);
     let shape = context.shape(winner);
-    let gist = id("gist", &shape)?;
-    check_pin(context, &gist)?;
+    let gist = gist_of(&shape)?;
     let read = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
     let chosen: Vec<PlannedAlternative> = context.members(winner).into_iter().map(|m| planned(context, m, read)).collect();
     let stamps = stamps(
@@ -115,7 +129,7 @@ pub(crate) fn plan(context: &Context<'_>, winner: &Candidate) -> Result<Plan, Pl
         rejected: rejections(context, Some(winner)),
         sources: sources(context, Some(winner)),
         estimate: estimate(context, winner, &chosen),
-        margin: margin(context, winner, &score),
+        margin: margin(context, winner),
         best: context.solution.best.iter().map(|c| context.complete(c)).collect(),
         frontier: context.solution.frontier.iter().map(|c| context.complete(c)).collect(),
         certificate: Certificate {
@@ -142,14 +156,6 @@ fn id(kind: &'static str, value: &impl serde::Serialize) -> Result<ContentId, Pl
 fn seed_of(id: &ContentId) -> u64 {
     let digits = id.0.rsplit('_').next().unwrap_or_default();
     u64::from_str_radix(digits.get(..16).unwrap_or("0"), 16).unwrap_or(0)
-}
-
-fn check_pin(context: &Context<'_>, gist: &ContentId) -> Result<(), PlanError> {
-    let pinned = context.view.goal.hints.iter().find_map(|h| if let Hint::Gist(g) = h { Some(g) } else { None });
-    match pinned {
-        Some(wanted) if wanted != gist => Err(PlanError::GistNotFound { gist: wanted.to_string(), best: gist.to_string() }),
-        _ => Ok(()),
-    }
 }
 
 /// An alternative with its estimate at the context the plan expects to send.
@@ -306,41 +312,46 @@ fn skipped(context: &Context<'_>, name: &ctx_types::SourceName, members: &[usize
     }
 }
 
-/// Distance to the best plan of another shape, and the single weight changes that would flip the choice.
-fn margin(context: &Context<'_>, winner: &Candidate, mine: &ScoreBreakdown) -> Option<Margin> {
+/// Distance to the best plan of another shape, and the single changes that would flip the choice.
+fn margin(context: &Context<'_>, winner: &Candidate) -> Option<Margin> {
     let other = context.solution.runner_up.as_ref()?;
-    let theirs = score::breakdown(&score::terms(context.frame(other), &other.totals), &context.view.goal.weights);
-    let difference = winner.value.score - other.value.score;
-    Some(Margin { runner_up: context.shape(other), difference, flips: flips(mine, &theirs, difference) })
+    Some(Margin { runner_up: context.shape(other), difference: winner.value.score - other.value.score, flips: flips(context) })
 }
 
-/// Scores are linear in each weight: weight i flips the choice when multiplied by 1 − D/(tᵢ − uᵢ).
-fn flips(mine: &ScoreBreakdown, theirs: &ScoreBreakdown, difference: Score) -> Vec<String> {
-    const FACTOR_MAX: f64 = 10.0;
-    let pairs = [
-        ("acc", mine.acc, theirs.acc),
-        ("cache", mine.cache, theirs.cache),
-        ("vrf", mine.vrf, theirs.vrf),
-        ("cost", mine.cost, theirs.cost),
-        ("lat", mine.lat, theirs.lat),
-        ("risk", mine.risk, theirs.risk),
-        ("hall", mine.hall, theirs.hall),
-        ("loss", mine.loss, theirs.loss),
-    ];
-    let mut found: Vec<(f64, String)> = pairs
-        .iter()
-        .filter_map(|(name, t, u)| {
-            let gap = (t.get() - u.get()) as f64;
-            let factor = 1.0 - difference.get() as f64 / gap;
-            (gap != 0.0 && (0.0..=FACTOR_MAX).contains(&factor)).then(|| ((factor - 1.0).abs(), format!("weight {name} × {factor:.2}")))
-        })
-        .collect();
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    found.into_iter().map(|(_, text)| text).collect()
+/// What flips the choice, in words. Changes that multiply by nothing are those of a number that is zero.
+fn flips(context: &Context<'_>) -> Vec<String> {
+    let words = |flip: &Flip| Some(format!("{} × {}", changed(context, flip.change)?, factor(flip.factor_ppm)));
+    context.solution.flips.iter().filter_map(words).collect()
+}
+
+/// Three digits behind the point for what is close to one, two for the rest; rounded away from one.
+fn factor(ppm: u64) -> String {
+    let unit = if ppm.abs_diff(1_000_000) < 100_000 { 1_000 } else { 10_000 };
+    let rounded = if ppm >= 1_000_000 { ppm.div_ceil(unit) } else { ppm / unit };
+    if unit == 1_000 { format!("{}.{:03}", rounded / 1_000, rounded % 1_000) } else { format!("{}.{:02}", rounded / 100, rounded % 100) }
+}
+
+fn changed(context: &Context<'_>, change: Change) -> Option<String> {
+    let model = |number: u32| context.assembled.models.get(number as usize);
+    Some(match change {
+        Change::Weight(at) => format!("weight {}", sensitivity::WEIGHTS.get(at)?),
+        Change::InputPrice(number) => format!("input price of {}", model(number)?),
+        Change::OutputPrice(number) => format!("output price of {}", model(number)?),
+        Change::CallLatency(number) => format!("latency of {}", model(number)?),
+        Change::Evidence { group, shape } => {
+            let (name, members) = context.space.groups.get(group)?;
+            let items = &context.assembled.problem.groups[group];
+            let member = members.iter().zip(items).find(|(_, i)| i.shape == shape).map(|(&m, _)| m)?;
+            format!("evidence of {name} by {}", shape_of(&context.space.alternatives[member].operator))
+        }
+    })
 }
 
 fn notes(context: &Context<'_>, winner: &Candidate) -> Vec<String> {
-    let mut out = Vec::new();
+    let mut out: Vec<String> = context.view.goal.what_if.iter().flat_map(|assumed| crate::what_if::words(assumed)).collect();
+    if !out.is_empty() {
+        out.push("hypothetical: this plan can be explained and simulated, not run".to_owned());
+    }
     for name in context.view.sources {
         if context.view.source(name).is_some_and(|e| e.state == SourceState::NoStatistics) {
             out.push(format!("source `{name}` has no statistics: planned with priors; run `ctxrt index`"));
@@ -349,6 +360,9 @@ fn notes(context: &Context<'_>, winner: &Candidate) -> Vec<String> {
     let frame = context.frame(winner);
     if context.view.limits.max_latency.is_some() && !frame.latency_measured {
         out.push("latency is not measured yet: feasible, unverified, enforced by the deadline".to_owned());
+    }
+    if context.view.limits.quantile.is_some() {
+        out.push(format!("random quantities keep their limits at the {} quantile", context.view.limits.quantile()));
     }
     if context.view.settings.verification_default && context.view.limits.require_verification == Some(false) {
         out.push("verification is switched off by the request".to_owned());

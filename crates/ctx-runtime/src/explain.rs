@@ -29,6 +29,9 @@ pub struct ExplainInputs {
 }
 
 pub(crate) async fn explain(runtime: &Runtime, goal: &Goal, options: ExplainOptions) -> Result<ExplainInputs, RuntimeError> {
+    if options.analyze {
+        crate::runtime::not_hypothetical(goal)?;
+    }
     let mode = if options.analyze { Mode::Run } else { Mode::Peek };
     let prepared = runtime.inner.prepare(goal, mode).await?;
     let simulation = match &prepared.choice {

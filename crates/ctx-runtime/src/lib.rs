@@ -28,6 +28,7 @@ mod registry;
 mod runtime;
 pub mod session;
 mod shared;
+mod what_if;
 
 pub use clock::SystemClock;
 // What replies hold.
@@ -43,3 +44,4 @@ pub use prepare::{Choice, Prepared};
 pub use registry::{BuildContext, Contract, Registry, RegistryError};
 pub use runtime::{RunReport, Runtime, RuntimeBuilder};
 pub use shared::Shared;
+pub use what_if::{WhatIfError, what_if};

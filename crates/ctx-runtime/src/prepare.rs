@@ -113,10 +113,14 @@ impl Inner {
         }
         let mut notes = self.freshen(&goal).await;
         let snapshot = self.snapshot().await?;
-        let sources = permitted(&goal, &snapshot.catalog)?;
+        let catalog = match &goal.what_if {
+            Some(assumed) => Arc::new(ctx_planner::hypothetical(&snapshot.catalog, assumed)?),
+            None => snapshot.catalog.clone(),
+        };
+        let sources = permitted(&goal, &catalog)?;
         let mut limits = self.config.budgets.tightened_by(&goal.constraints);
         limits.sensitivity = limits.sensitivity.max(self.detected(&goal, &mut notes).await);
-        let denials = self.denials(&goal, &snapshot.catalog, &sources, limits.sensitivity).await;
+        let denials = self.denials(&goal, &catalog, &sources, limits.sensitivity).await;
         let statistics = self.learning.snapshot();
         let settings = self.settings();
         let request = Request {
@@ -130,7 +134,7 @@ impl Inner {
         };
         let (choice, probe, plan_cache) = self.decide(&request, mode).await?;
         Ok(Prepared {
-            catalog: snapshot.catalog.clone(),
+            catalog,
             readers: snapshot.readers.clone(),
             choice,
             probe,

@@ -219,6 +219,7 @@ impl Runtime {
 
     /// The same, cancelled when `cancel` is.
     pub async fn run_until(&self, goal: &Goal, cancel: CancellationToken) -> Result<RunReport, RuntimeError> {
+        not_hypothetical(goal)?;
         let started = self.inner.parts.clock.monotonic();
         let prepared = tokio::select! {
             biased;
@@ -252,6 +253,7 @@ impl Runtime {
     }
 
     async fn spawn(&self, prepared: Prepared, cancel: CancellationToken, purpose: &str) -> Result<RunReport, RuntimeError> {
+        not_hypothetical(&prepared.goal)?;
         if let Some(planned) = prepared.planned() {
             executor::executable(planned)?;
         }
@@ -294,6 +296,11 @@ impl Runtime {
     pub fn clear_plan_cache(&self) -> usize {
         self.inner.cache().clear()
     }
+}
+
+/// Nothing that is only assumed is run.
+pub(crate) fn not_hypothetical(goal: &Goal) -> Result<(), RuntimeError> {
+    if goal.what_if.is_some() { Err(PlanError::HypotheticalRun.into()) } else { Ok(()) }
 }
 
 /// The plan's quote with the plan's seed.

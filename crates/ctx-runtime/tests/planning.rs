@@ -117,3 +117,19 @@ async fn a_store_that_cannot_be_refreshed_is_planned_as_it_stands_and_said() {
     world.runtime().await.without_refresh().run(&goal(QUESTION, &[])).await.expect("valid goal");
     assert_eq!(world.store.refreshes(), refreshes);
 }
+
+#[tokio::test]
+async fn a_hypothetical_catalog_is_explained_and_never_run() {
+    let runtime = World::new().runtime().await;
+    let mut assumed = goal(QUESTION, &[]);
+    assumed.what_if = Some(Box::new(ctx_runtime::what_if("sources: {wiki: {passages: 20000, paths: [bm25]}}").expect("valid")));
+    let explained = runtime.explain(&assumed, ExplainOptions::default()).await.expect("valid");
+    let Choice::Planned(planned) = &explained.prepared.choice else { panic!("nothing forbids it") };
+    assert!(planned.plan.notes.iter().any(|note| note.contains("hypothetical: source `wiki`")), "{:?}", planned.plan.notes);
+    assert!(planned.plan.sources.iter().any(|source| source.source.as_str() == "wiki"));
+    assert!(explained.prepared.plan_cache.contains("what-if"), "{}", explained.prepared.plan_cache);
+    let error = runtime.run(&assumed).await.expect_err("nothing of it exists");
+    assert!(error.to_string().contains("hypothetical") && error.exit_code() == 2, "{error}");
+    assert!(runtime.explain(&assumed, ExplainOptions { analyze: true, ..ExplainOptions::default() }).await.is_err());
+    assert_eq!(runtime.plan_cache().0.len(), 0);
+}

@@ -4,6 +4,7 @@
 //! runtime is tested on, faults included.
 
 pub mod catalogs;
+pub mod optimizer_figures;
 pub mod plans;
 pub mod traces;
 

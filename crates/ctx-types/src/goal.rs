@@ -1,6 +1,6 @@
 //! What is asked: the words, the sources, the constraints, the weights, who asks.
 
-use crate::{ContentId, Micros, ModelName, NanoUsd, Ppm, Sensitivity, SourceName, Tokens};
+use crate::{ContentId, Micros, ModelName, NanoUsd, Ppm, Sensitivity, SourceName, Tokens, WhatIf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -34,6 +34,9 @@ pub struct Goal {
     /// Forced and forbidden operators.
     #[serde(default)]
     pub hints: Vec<Hint>,
+    /// A hypothetical catalog to plan over: explained and simulated, never run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what_if: Option<Box<WhatIf>>,
 }
 
 impl Goal {
@@ -49,6 +52,7 @@ impl Goal {
             conversation: None,
             seed: None,
             hints: Vec::new(),
+            what_if: None,
         }
     }
 
@@ -112,6 +116,9 @@ pub struct Constraints {
     pub sensitivity: Option<Sensitivity>,
     /// What to do about a latency that nobody has measured yet.
     pub uncertain_latency: UncertainLatency,
+    /// Quantile at which random quantities keep their limits; 0.9 when nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantile: Option<Ppm>,
 }
 
 /// Whether a plan whose latency is not measured may run under a latency limit.
@@ -133,6 +140,12 @@ fn tighter<T: Ord + Copy>(a: Option<T>, b: Option<T>) -> Option<T> {
 }
 
 impl Constraints {
+    /// The quantile in force.
+    pub fn quantile(&self) -> Ppm {
+        const NINTH_DECILE: Ppm = Ppm(900_000);
+        self.quantile.unwrap_or(NINTH_DECILE)
+    }
+
     /// Both sets at once: the minimum of each ceiling, the union of requirements. A request can tighten, never loosen.
     pub fn tightened_by(&self, other: &Constraints) -> Constraints {
         Constraints {
@@ -150,6 +163,7 @@ impl Constraints {
             require_approval: self.require_approval || other.require_approval,
             sensitivity: self.sensitivity.max(other.sensitivity),
             uncertain_latency: self.uncertain_latency.max(other.uncertain_latency),
+            quantile: self.quantile.max(other.quantile),
         }
     }
 }
@@ -217,7 +231,8 @@ pub enum Objective {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hint {
-    /// Only this access path, strategy, verifier or fuse method (its EXPLAIN name) where its stage has it.
+    /// Only this operator, access path, model or source, by its EXPLAIN name, where its stage has it. `docs:bm25` means the path
+    /// on one source, `source:docs` and `model:local` what may also be the name of an operator.
     Force(String),
     /// Never this one.
     Forbid(String),

@@ -28,6 +28,7 @@ pub mod probe;
 pub mod settings;
 pub mod trace;
 pub mod units;
+pub mod what_if;
 
 pub use alternative::{AccessPath, Alternative, AlternativeId, Fate, FuseMethod, Layout, Operator, Stage, Strategy};
 pub use catalog::{Catalog, ModelEntry, SourceEntry};
@@ -44,3 +45,4 @@ pub use probe::{Probe, SourceProbe};
 pub use settings::{Denial, Settings};
 pub use trace::Trace;
 pub use units::{MicroNats, Micros, NanoUsd, PicoUsd, Ppm, Score, Tokens};
+pub use what_if::WhatIf;

@@ -138,7 +138,8 @@ pub struct Margin {
     pub runner_up: String,
     /// Winner's score minus its.
     pub difference: Score,
-    /// The smallest single change that would flip the choice, in words; empty when none within a factor of ten does.
+    /// Single changes of a weight, a price or an estimate that would make another shape win, smallest first, in words; empty
+    /// when none within a factor of ten does.
     pub flips: Vec<String>,
 }
 
@@ -172,6 +173,9 @@ pub struct Infeasible {
     pub binding: String,
     /// By how much the best plan misses it.
     pub missed_by: String,
+    /// Constraints that cannot hold together, while without any one of them the others can: an irreducible set. Empty when what forbids every plan is no constraint of the request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflict: Vec<String>,
     /// Per constraint: what alone would suffice, cheapest first.
     pub relaxations: Vec<Relaxation>,
     /// The smallest set of constraints that must move together when no single one suffices; empty otherwise.

@@ -82,4 +82,4 @@ pub const FRAME_RULES: &[FrameRule] = &[
 
 pub use budget_within_window::PROMPT_OVERHEAD;
 pub(crate) use high_risk::HIGH_RISK;
-pub(crate) use hints::names as hint_names;
+pub(crate) use hints::{names as hint_names, unknown as unknown_hints};

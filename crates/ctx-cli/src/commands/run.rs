@@ -52,7 +52,7 @@ fn document(session: &Session, report: &RunReport, code: u8) -> Result<Value, Fa
     }
     if let Some(infeasible) = &report.infeasible {
         value["infeasible"] = json!({
-            "binding": infeasible.binding, "missed_by": infeasible.missed_by, "relaxations": infeasible.relaxations, "joint": infeasible.joint,
+            "binding": infeasible.binding, "missed_by": infeasible.missed_by, "conflict": infeasible.conflict, "relaxations": infeasible.relaxations, "joint": infeasible.joint,
         });
     }
     if report.outcome.status != Status::Completed {
@@ -117,6 +117,9 @@ fn answer(session: &Session, outcome: &Outcome) -> String {
 
 fn relaxations(infeasible: &Infeasible, out: &Out) {
     out.note(&format!("infeasible: {infeasible}"));
+    if infeasible.conflict.len() > 1 {
+        out.note(&format!("  conflict: {}", infeasible.conflict.join(" and ")));
+    }
     for relaxation in &infeasible.relaxations {
         match &relaxation.suffices {
             Some(value) => out.note(&format!("  would suffice: {} = {value} (now {})", relaxation.constraint, relaxation.now)),

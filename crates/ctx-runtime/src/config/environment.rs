@@ -36,6 +36,7 @@ const OVERRIDABLE: &[&str] = &[
     "budgets.max_output_tokens",
     "budgets.min_accuracy",
     "budgets.uncertain_latency",
+    "budgets.quantile",
     "costmodel.estimator",
     "costmodel.weights.acc",
     "costmodel.weights.cost",

@@ -215,6 +215,12 @@ pub(super) fn budgets(mut section: Section, config: &mut Constraints, findings: 
         }
         config.min_accuracy = Some(Ppm::from_share(share));
     }
+    if let Some(share) = section.amount("quantile", "probability between 0 and 1", findings) {
+        if !(0.5..1.0).contains(&share) {
+            findings.problem(&origin, "budgets.quantile", "a quantile that keeps limits is at least 0.5 and below 1", None);
+        }
+        config.quantile = Some(Ppm::from_share(share));
+    }
     let latency = [("allow", UncertainLatency::Allow), ("refuse", UncertainLatency::Refuse)];
     config.uncertain_latency = choice(&mut section, "uncertain_latency", &latency, findings).unwrap_or(config.uncertain_latency);
     section.finish(findings);

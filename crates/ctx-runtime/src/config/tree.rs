@@ -88,7 +88,18 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Node, NotYaml> {
     if text.len() > SCALAR_BYTES_MAX {
         return Err(NotYaml { line: 1, column: 1, cause: format!("the file is larger than {SCALAR_BYTES_MAX} bytes") });
     }
-    let options = serde_saphyr::options! {
+    let options = bounded();
+    let empty = || Spanned::new(Raw::Map(Vec::new()), serde_saphyr::Location::UNKNOWN, serde_saphyr::Location::UNKNOWN);
+    let parsed: Option<Spanned<Raw>> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
+        NotYaml { line, column, cause: without_place(&error.to_string()) }
+    })?;
+    Ok(placed(file, parsed.unwrap_or_else(empty)))
+}
+
+/// Limits on what a file may ask of the parser.
+fn bounded() -> serde_saphyr::Options {
+    serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: DEPTH_MAX,
             max_nodes: NODES_MAX,
@@ -98,13 +109,15 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Node, NotYaml> {
             max_documents: 1,
         },
         with_snippet: false,
-    };
-    let empty = || Spanned::new(Raw::Map(Vec::new()), serde_saphyr::Location::UNKNOWN, serde_saphyr::Location::UNKNOWN);
-    let parsed: Option<Spanned<Raw>> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+    }
+}
+
+/// Parses a whole file into a type that refuses what it does not know. Errors are line, column and cause.
+pub(crate) fn typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, (u64, u64, String)> {
+    serde_saphyr::from_str_with_options(text, bounded()).map_err(|error| {
         let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
-        NotYaml { line, column, cause: without_place(&error.to_string()) }
-    })?;
-    Ok(placed(file, parsed.unwrap_or_else(empty)))
+        (line, column, without_place(&error.to_string()))
+    })
 }
 
 /// The parser's sentence without its own `at line …` ending, which the caller prints as `file:line:column`.

@@ -7,6 +7,8 @@
 //! without single_shot            removes a strategy, layout, fuse method or verifier
 //! verifier support no-citations  · approval
 //! ```
+//!
+//! A request's `what_if` is the JSON of [`ctx_types::WhatIf`], quotes written as `'`.
 
 use super::World;
 use crate::catalogs;
@@ -221,6 +223,10 @@ pub(super) fn request(world: &mut World, input: &str) -> Printed {
             "role" => _ = goal.principal.roles.insert(value.to_owned()),
             "force" => goal.hints.push(Hint::Force(value.to_owned())),
             "forbid" => goal.hints.push(Hint::Forbid(value.to_owned())),
+            "pin" => goal.hints.push(Hint::Gist(ctx_types::ContentId(value.to_owned()))),
+            "quantile" => limits.quantile = Some(Ppm::from_share(number(value)?)),
+            "what_if" => goal.what_if = Some(Box::new(serde_json::from_str(&value.replace('\'', "\"")).map_err(|e| e.to_string())?)),
+            "weight" => weight(&mut goal.weights, value)?,
             "model" => goal.hints.push(Hint::Model(ModelName::new(value).map_err(|e| e.to_string())?)),
             other => return Err(format!("no request line `{other}`")),
         }
@@ -228,6 +234,14 @@ pub(super) fn request(world: &mut World, input: &str) -> Printed {
     goal.constraints = limits.clone();
     (world.goal, world.limits) = (goal, limits);
     Ok(String::new())
+}
+
+/// `acc=2`
+fn weight(weights: &mut ctx_types::Weights, text: &str) -> Result<(), String> {
+    let (name, value) = text.split_once('=').ok_or("weight NAME=NUMBER")?;
+    let (_, slot) = super::WEIGHTS.iter().find(|(known, _)| *known == name).ok_or_else(|| format!("no weight `{name}`"))?;
+    *slot(weights) = (number::<f64>(value)? * 1e6).round() as i64;
+    Ok(())
 }
 
 pub(super) fn settings(world: &mut World, input: &str) -> Printed {

@@ -1,0 +1,95 @@
+//! Flips, checked by applying the change and searching again.
+
+mod support;
+
+use ctx_optimizer::sensitivity::{Change, changed};
+use ctx_optimizer::{Problem, solve};
+use ctx_types::Objective;
+use std::collections::BTreeMap;
+use support::{KINDS, Kind, Random, problem};
+
+/// Shapes are shared, so that a plan of the winner's own shape can take over.
+fn instance(seed: u64) -> Problem {
+    let mut random = Random(seed + 40_000);
+    let kinds: Vec<Kind> = KINDS.into_iter().filter(|k| *k != Kind::Hurtful).collect();
+    let mut problem = problem(&mut random, kinds[seed as usize % kinds.len()], 300);
+    problem.objective = Objective::Weighted;
+    problem.frames.iter_mut().for_each(|f| {
+        f.answerable = ctx_types::MicroNats(f.answerable.get() + 2_000_000);
+        (f.shape, f.shape_of_one) = (f.shape % 3, f.shape_of_one % 3);
+    });
+    problem.groups.iter_mut().flatten().for_each(|i| i.shape %= 2);
+    problem
+}
+
+fn shape(problem: &Problem, group: Option<usize>) -> Option<(u32, Vec<u32>)> {
+    let winner = solve(problem).winner?;
+    let frame = &problem.frames[winner.frame];
+    let items = winner.selection.iter().zip(&problem.groups).enumerate().filter(|(g, _)| group.is_none_or(|of| of == *g));
+    Some((if winner.totals.reads < 2 { frame.shape_of_one } else { frame.shape }, items.map(|(_, (&i, g))| g[i].shape).collect()))
+}
+
+fn group_of(change: Change) -> Option<usize> {
+    if let Change::Evidence { group, .. } = change { Some(group) } else { None }
+}
+
+#[test]
+fn a_flip_flips_and_less_does_not() {
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    for seed in 0..1_200 {
+        let problem = instance(seed);
+        let found = solve(&problem);
+        for flip in &found.flips {
+            let group = group_of(flip.change);
+            let now = shape(&problem, group);
+            let after = shape(&changed(&problem, flip.change, flip.factor_ppm), group);
+            // Amounts are whole numbers: what a factor makes of a small one may round back.
+            let beyond = outward(flip.factor_ppm, 2_000);
+            let further = shape(&changed(&problem, flip.change, beyond), group);
+            assert!(after != now || further != now, "seed {seed}: {flip:?} does not flip {now:?}");
+            for part in [300u64, 900, 980] {
+                let less = 1_000_000i64 + (flip.factor_ppm as i64 - 1_000_000) * part as i64 / 1_000;
+                assert_eq!(shape(&changed(&problem, flip.change, less as u64), group), now, "seed {seed}: {flip:?} at {less}");
+            }
+            *seen.entry(name(flip.change)).or_default() += 1;
+        }
+    }
+    for kind in ["weight", "input price", "output price", "latency", "evidence"] {
+        assert!(seen.get(kind).is_some_and(|n| *n >= 20), "{kind} is hardly tested: {seen:?}");
+    }
+}
+
+fn outward(factor: u64, by: u64) -> u64 {
+    if factor >= 1_000_000 { factor + by } else { factor.saturating_sub(by) }
+}
+
+fn name(change: Change) -> &'static str {
+    match change {
+        Change::Weight(_) => "weight",
+        Change::InputPrice(_) => "input price",
+        Change::OutputPrice(_) => "output price",
+        Change::CallLatency(_) => "latency",
+        Change::Evidence { .. } => "evidence",
+    }
+}
+
+#[test]
+fn what_is_not_listed_does_not_flip() {
+    for seed in 0..300 {
+        let problem = instance(seed);
+        let found = solve(&problem);
+        if found.winner.is_none() {
+            continue;
+        }
+        let now = shape(&problem, None);
+        for weight in 0..8 {
+            let change = Change::Weight(weight);
+            let listed = found.flips.iter().find(|f| f.change == change).map(|f| f.size_ppm());
+            for factor in [0u64, 500_000, 900_000, 990_000, 1_010_000, 1_100_000, 2_000_000, 9_000_000] {
+                if listed.is_none_or(|size| factor.abs_diff(1_000_000) + 2_000 < size) {
+                    assert_eq!(shape(&changed(&problem, change, factor), None), now, "seed {seed}: weight {weight} × {factor}");
+                }
+            }
+        }
+    }
+}
