@@ -37,7 +37,7 @@ pub fn text(explanation: &Explanation, options: &TextOptions) -> String {
     out.head("Intent", &intent(explanation));
     sources(&mut out, explanation);
     if let Some(plan) = &explanation.plan {
-        totals(&mut out, plan);
+        totals(&mut out, plan, explanation.options.verbose);
     }
     if explanation.infeasible.is_some() || explanation.options.verbose {
         rejected(&mut out, &explanation.rejected);
@@ -250,7 +250,7 @@ fn sources(out: &mut Writer, explanation: &Explanation) {
     }
 }
 
-fn totals(out: &mut Writer, plan: &PlanView) {
+fn totals(out: &mut Writer, plan: &PlanView, verbose: bool) {
     let e = &plan.estimate;
     out.head("Tokens", &plan.token_budget);
     out.head("Verification", &plan.verification);
@@ -279,15 +279,16 @@ fn totals(out: &mut Writer, plan: &PlanView) {
         let flips = if margin.flips.is_empty() {
             "no single weight, price or estimate flips it".to_owned()
         } else {
-            // The rest is in the JSON form.
-            format!("flipped by {}", margin.flips[..margin.flips.len().min(FLIPS_SHOWN_MAX)].join(", "))
+            let shown = if verbose { margin.flips.len() } else { FLIPS_SHOWN_MAX.min(margin.flips.len()) };
+            let more = if shown < margin.flips.len() { format!(", {} more", margin.flips.len() - shown) } else { String::new() };
+            format!("flipped by {}{more}", margin.flips[..shown].join(", "))
         };
         out.head("Margin", &format!("{} over {}; {flips}", margin.difference, differing(&plan.shape, &margin.runner_up)));
     }
 }
 
-/// Changes that would flip the choice, shown in one line.
-const FLIPS_SHOWN_MAX: usize = 3;
+/// Changes that would flip the choice, shown without VERBOSE.
+const FLIPS_SHOWN_MAX: usize = 1;
 
 /// A term below this prints as zero.
 const SCORE_SHOWN_MIN: i64 = 50;

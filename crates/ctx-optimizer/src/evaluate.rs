@@ -24,11 +24,17 @@ pub(crate) type Point = (i64, i64, u64);
 pub(crate) struct Evaluator<'a> {
     pub problem: &'a Problem,
     frames: Vec<FrameShares>,
+    /// Frames whose score cannot be bounded by the best coordinates.
+    odd: Vec<bool>,
 }
 
 impl<'a> Evaluator<'a> {
     pub(crate) fn new(problem: &'a Problem) -> Evaluator<'a> {
-        Evaluator { problem, frames: problem.frames.iter().map(FrameShares::of).collect() }
+        Evaluator {
+            problem,
+            frames: problem.frames.iter().map(FrameShares::of).collect(),
+            odd: problem.frames.iter().map(|f| !score::brevity_helps(f, &problem.weights)).collect(),
+        }
     }
 
     pub(crate) fn terms(&self, frame: usize, totals: &Totals, shares: Shares) -> score::Terms {
@@ -51,6 +57,11 @@ impl<'a> Evaluator<'a> {
     pub(crate) fn optimistic(&self, frame: usize, ideal: &Ideal) -> (Value, Point) {
         let (most, least) = (self.at(frame, &ideal.most, ideal.most_shares), self.at(frame, &ideal.least, ideal.least_shares));
         let value = Value { primary: most.value.primary.max(least.value.primary), score: most.value.score.max(least.value.score) };
+        if self.odd[frame] {
+            // Shares and net values are at most one.
+            let w = &self.problem.weights;
+            return (Value { score: ctx_types::Score(w.acc.max(0) + w.cache.max(0) + w.vrf.max(0)), ..value }, most.point);
+        }
         (value, most.point)
     }
 }

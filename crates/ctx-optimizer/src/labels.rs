@@ -24,6 +24,8 @@ pub enum Sense {
     Either,
     /// Neither direction can be assumed: only equal evidence is comparable.
     Equal,
+    /// Nor can it be assumed that a shorter context is better: only equal evidence at equal length is comparable.
+    Exact,
 }
 
 /// Bounds of one search over labels, counted.
@@ -63,6 +65,7 @@ pub fn dominates(a: &Totals, b: &Totals, sense: Sense) -> bool {
     let evidence = match sense {
         Sense::More => a.evidence >= b.evidence,
         Sense::Either | Sense::Equal => a.evidence == b.evidence,
+        Sense::Exact => a.evidence == b.evidence && a.tokens == b.tokens,
     };
     evidence && cheaper(a, b)
 }
@@ -78,7 +81,7 @@ fn prune(labels: &mut Vec<Label>, sense: Sense, compared: &mut u64, compared_max
     sort(labels);
     match sense {
         Sense::Either => return sandwiched(labels, compared, compared_max),
-        Sense::More | Sense::Equal => {}
+        Sense::More | Sense::Equal | Sense::Exact => {}
     }
     let mut kept: Vec<Label> = Vec::with_capacity(labels.len().min(1_024));
     let mut in_time = true;
@@ -87,11 +90,11 @@ fn prune(labels: &mut Vec<Label>, sense: Sense, compared: &mut u64, compared_max
         let mut beaten = false;
         if in_time {
             for k in kept.iter().rev() {
-                if sense == Sense::Equal && k.totals.evidence != label.totals.evidence {
+                if sense != Sense::More && k.totals.evidence != label.totals.evidence {
                     break;
                 }
                 *compared += 1;
-                if cheaper(&k.totals, &label.totals) {
+                if dominates(&k.totals, &label.totals, sense) {
                     beaten = true;
                     break;
                 }

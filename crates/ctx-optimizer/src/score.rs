@@ -225,9 +225,26 @@ fn slopes_at(frame: &Frame, q1: f64) -> EvidenceSlopes {
     EvidenceSlopes { accuracy: right * (1.0 - r), hallucination: wrong * (1.0 - c), verification: wrong * c - right * r }
 }
 
+/// What the score gains per unit of P(evidence), and per unit of P(right | evidence), wherever the search relies on its not
+/// being negative: at the least and most diluted context, and where an answer that is not right is always withheld.
+pub fn directions(frame: &Frame) -> (Vec<EvidenceSlopes>, Vec<EvidenceSlopes>) {
+    let (low, high) = (right_with(frame, frame.budget.get()), right_with(frame, 0));
+    let kink = 1.0 - frame.withheld_with.share();
+    let evidence = [low, high, kink.clamp(low.min(high), high.max(low))].map(|q1| slopes_at(frame, q1)).to_vec();
+    let (c, r) = (frame.catches.share(), frame.rejects.share());
+    let quality = |wrong: f64| EvidenceSlopes { accuracy: 1.0 - r, hallucination: wrong * (1.0 - c), verification: wrong * c - r };
+    let diluted = if frame.dilution.get() > 0 { vec![quality(-1.0), quality(0.0)] } else { Vec::new() };
+    (evidence, diluted)
+}
+
 /// Whether more evidence never lowers the score in this frame, whatever else the selection holds. The score is linear in
-/// P(evidence), so its slope decides: it is taken at the most diluted context, where it is smallest.
+/// P(evidence), so its slope decides.
 pub fn evidence_helps(frame: &Frame, weights: &Weights) -> bool {
-    let helps = |tokens: u64| slopes_at(frame, right_with(frame, tokens)).score(weights) >= 0.0;
-    helps(0) && helps(frame.budget.get())
+    directions(frame).0.iter().all(|slopes| slopes.score(weights) >= 0.0)
+}
+
+/// Whether a shorter context, which dilutes less, never lowers the score. It may where catching wrong answers is worth more
+/// than right ones.
+pub fn brevity_helps(frame: &Frame, weights: &Weights) -> bool {
+    directions(frame).1.iter().all(|slopes| slopes.score(weights) >= 0.0)
 }

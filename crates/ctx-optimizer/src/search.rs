@@ -48,7 +48,7 @@ pub struct Solution {
     pub winner: Option<Candidate>,
     /// Best plans, best first, of different frames or selections.
     pub best: Vec<Candidate>,
-    /// The best plan of another shape than the winner's.
+    /// The best plan of another shape than the winner's, among those that no other dominates.
     pub runner_up: Option<Candidate>,
     /// Pareto set over (accuracy, cost, latency), best value first.
     pub frontier: Vec<Candidate>,
@@ -118,7 +118,7 @@ pub fn solve(problem: &Problem) -> Solution {
     let diagnosis = winner.is_none().then(|| diagnose(&problem.limits, &evaluation.usages()));
     evaluation.nodes += labels.expanded;
     let rests = through::items(&evaluator, &reduced, &labels, &promise, &mut through, &mut evaluation.nodes);
-    let flips = winner.as_ref().map_or_else(Vec::new, |w| sensitivity::flips(&evaluator, w.frame, &reduced, &labels, &rests));
+    let flips = winner.as_ref().map_or_else(Vec::new, |w| sensitivity::flips(&evaluator, w, &reduced, &labels, &rests));
     let stopped_by = labels.truncated.map(|limit| match limit {
         "labels_max" => format!("labels_max = {}", problem.labels_max),
         other => format!("{other} = {COMPARED_MAX}"),
@@ -194,7 +194,10 @@ pub(crate) fn undominated(group: &[Item], sense: Sense) -> Vec<usize> {
 }
 
 /// Where evidence cannot be assumed to help, less of it may be better; unless a limit asks for accuracy, that too prunes.
-fn sense_of(problem: &Problem) -> Sense {
+pub(crate) fn sense_of(problem: &Problem) -> Sense {
+    if !problem.frames.iter().all(|f| score::brevity_helps(f, &problem.weights)) {
+        return Sense::Exact;
+    }
     if problem.frames.iter().all(|f| score::evidence_helps(f, &problem.weights)) {
         return Sense::More;
     }

@@ -11,10 +11,10 @@ use crate::evaluate::Evaluator;
 use crate::labels::{Label, Labels, Sense};
 use crate::problem::{Item, Problem, Totals};
 use crate::score::{self, Shares};
-use crate::search::{Reduced, shape_of, undominated};
+use crate::search::{Candidate, Reduced, shape_of, undominated};
 use crate::through::Rest;
 use ctx_types::{MicroNats, Micros, Objective, PicoUsd, Ppm};
-use curves::{Curve, HIGHEST, Plans, first_flip};
+use curves::{Curve, HIGHEST, LOWEST, Plans, first_flip};
 use std::collections::BTreeMap;
 
 /// One number of the problem that may turn out different.
@@ -63,25 +63,25 @@ const PLANS_OF_GROUP_MAX: usize = 4_000;
 
 /// The smallest flip of every change, smallest first. Empty under an objective that is not the weighted score: there the
 /// weights decide ties only.
-pub(crate) fn flips(evaluator: &Evaluator<'_>, winner: usize, reduced: &Reduced, labels: &Labels, rests: &[Rest]) -> Vec<Flip> {
+pub(crate) fn flips(evaluator: &Evaluator<'_>, winner: &Candidate, reduced: &Reduced, labels: &Labels, rests: &[Rest]) -> Vec<Flip> {
     let problem = evaluator.problem;
     if problem.objective != Objective::Weighted {
         return Vec::new();
     }
     let mut out = Vec::new();
-    let mut look = |change: Change, plans: &Plans, highest: f64, curves: &dyn Fn(usize) -> Curve| {
-        if let Some(factor_ppm) = first_flip(plans, highest, curves) {
+    let mut look = |change: Change, plans: &Plans, range: (f64, f64), curves: &dyn Fn(usize) -> Curve| {
+        if let Some(factor_ppm) = first_flip(plans, range, curves) {
             out.push(Flip { change, factor_ppm });
         }
     };
     let all = Kept::of_labels(evaluator, winner, reduced, labels);
     for weight in 0..WEIGHTS.len() {
-        look(Change::Weight(weight), &all.plans, HIGHEST, &|i| all.of_weight(weight, i));
+        look(Change::Weight(weight), &all.plans, weight_range(problem, reduced.sense, weight), &|i| all.of_weight(weight, i));
     }
     for model in models(problem) {
-        look(Change::InputPrice(model), &all.plans, HIGHEST, &|i| all.of_price(model, Part::Input, i));
-        look(Change::OutputPrice(model), &all.plans, HIGHEST, &|i| all.of_price(model, Part::Output, i));
-        look(Change::CallLatency(model), &all.plans, HIGHEST, &|i| all.of_latency(model, i));
+        look(Change::InputPrice(model), &all.plans, (LOWEST, HIGHEST), &|i| all.of_price(model, Part::Input, i));
+        look(Change::OutputPrice(model), &all.plans, (LOWEST, HIGHEST), &|i| all.of_price(model, Part::Output, i));
+        look(Change::CallLatency(model), &all.plans, (LOWEST, HIGHEST), &|i| all.of_latency(model, i));
     }
     if reduced.sense == Sense::More {
         // Where many sources are read at once, one of them is one of many: its evidence alone decides little.
@@ -90,12 +90,39 @@ pub(crate) fn flips(evaluator: &Evaluator<'_>, winner: usize, reduced: &Reduced,
             let all = Kept::of_group(evaluator, winner, reduced, group, rest);
             let shapes: std::collections::BTreeSet<u32> = problem.groups[group].iter().filter(|i| i.evidence.get() > 0).map(|i| i.shape).collect();
             for shape in shapes {
-                look(Change::Evidence { group, shape }, &all.plans, all.evidence_range(shape), &|i| all.of_evidence(shape, i));
+                look(Change::Evidence { group, shape }, &all.plans, (LOWEST, all.evidence_range(shape)), &|i| all.of_evidence(shape, i));
             }
         }
     }
     out.sort_by_key(|f| (f.size_ppm(), f.change));
     out
+}
+
+/// How far a weight can move, relatively, before evidence or brevity counts the other way: what was dropped as dominated
+/// could matter beyond.
+fn weight_range(problem: &Problem, sense: Sense, weight: usize) -> (f64, f64) {
+    let w = &problem.weights;
+    let (mut low, mut high) = (LOWEST, HIGHEST);
+    for frame in &problem.frames {
+        let (evidence, brevity) = score::directions(frame);
+        let evidence = if sense == Sense::More { evidence } else { Vec::new() };
+        let brevity = if sense == Sense::Exact { Vec::new() } else { brevity };
+        for slopes in evidence.iter().chain(&brevity) {
+            let part = match WEIGHTS[weight] {
+                "acc" => w.acc as f64 * slopes.accuracy,
+                "vrf" => w.vrf as f64 * slopes.verification,
+                "hall" => -(w.hall as f64) * slopes.hallucination,
+                _ => continue,
+            };
+            let turn = -slopes.score(w) / part;
+            match part {
+                p if p > 0.0 => low = low.max(turn),
+                p if p < 0.0 => high = high.min(turn),
+                _ => {}
+            }
+        }
+    }
+    (low, high)
 }
 
 /// The problem after a change.
@@ -180,12 +207,12 @@ struct Kept<'a> {
     evaluator: &'a Evaluator<'a>,
     entries: Vec<Entry>,
     plans: Plans,
-    /// Frame of the winner: looked at whatever else is left out.
-    winner: usize,
+    /// The winner: looked at whatever else is left out.
+    winner: &'a Candidate,
 }
 
 impl<'a> Kept<'a> {
-    fn of_labels(evaluator: &'a Evaluator<'a>, winner: usize, reduced: &Reduced, labels: &Labels) -> Kept<'a> {
+    fn of_labels(evaluator: &'a Evaluator<'a>, winner: &'a Candidate, reduced: &Reduced, labels: &Labels) -> Kept<'a> {
         let complete = labels.complete();
         let shapes: Vec<Vec<u32>> =
             (0..complete.len()).map(|l| labels.selection(l).iter().zip(&reduced.items).map(|(i, g)| g[*i].shape).collect()).collect();
@@ -197,13 +224,13 @@ impl<'a> Kept<'a> {
                 kept.add(frame, label.totals, None, names.of(frame_shape, shape));
             }
         }
-        kept.crown();
+        kept.crown(None);
         kept
     }
 
     /// Every item of a group that no other of its own shape dominates, with the labels over all other groups. The other
     /// groups' shapes are not told apart: what flips is this group's choice or the frame's.
-    fn of_group(evaluator: &'a Evaluator<'a>, winner: usize, reduced: &Reduced, group: usize, rest: &[Label]) -> Kept<'a> {
+    fn of_group(evaluator: &'a Evaluator<'a>, winner: &'a Candidate, reduced: &Reduced, group: usize, rest: &[Label]) -> Kept<'a> {
         let mut kept = Kept::new(evaluator, winner);
         let mut by_shape: BTreeMap<u32, Vec<Item>> = BTreeMap::new();
         for item in &evaluator.problem.groups[group] {
@@ -221,11 +248,11 @@ impl<'a> Kept<'a> {
                 }
             }
         }
-        kept.crown();
+        kept.crown(Some(evaluator.problem.groups[group][winner.selection[group]]));
         kept
     }
 
-    fn new(evaluator: &'a Evaluator<'a>, winner: usize) -> Kept<'a> {
+    fn new(evaluator: &'a Evaluator<'a>, winner: &'a Candidate) -> Kept<'a> {
         Kept { evaluator, entries: Vec::new(), plans: Plans::default(), winner }
     }
 
@@ -239,8 +266,8 @@ impl<'a> Kept<'a> {
             let best = |f: usize| Totals { evidence: full(f).answerable, ..Totals::default() };
             frames.sort_by_cached_key(|&f| std::cmp::Reverse(self.evaluator.at(f, &best(f), Shares::of(&best(f))).value));
             frames.truncate(most);
-            if !frames.contains(&self.winner) {
-                frames.push(self.winner);
+            if !frames.contains(&self.winner.frame) {
+                frames.push(self.winner.frame);
             }
         }
         frames
@@ -267,11 +294,10 @@ impl<'a> Kept<'a> {
         self.entries.push(entry);
     }
 
-    /// The winner is the best of what keeps the limits.
-    fn crown(&mut self) {
-        let order = |e: &Entry| (e.score.round() as i64, std::cmp::Reverse((self.evaluator.problem.frames[e.frame].calls, e.totals.tokens, e.frame)));
-        let feasible = self.entries.iter().enumerate().filter(|(_, e)| e.broken == 0);
-        self.plans.winner = feasible.max_by_key(|(i, e)| (order(e), std::cmp::Reverse(*i))).map(|(i, _)| i);
+    /// Finds the winner among the plans.
+    fn crown(&mut self, item: Option<Item>) {
+        let is = |e: &Entry| e.frame == self.winner.frame && e.totals == self.winner.totals && e.item.map(|i| i.id) == item.map(|i| i.id);
+        self.plans.winner = self.entries.iter().position(is);
     }
 
     fn limits(&self) -> &ctx_types::Constraints {

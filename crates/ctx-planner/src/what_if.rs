@@ -69,12 +69,18 @@ pub(crate) fn words(what_if: &WhatIf) -> Vec<String> {
         said.extend(m.accepts.map(|v| format!("accepts {v}")));
         said.extend(m.context_window.map(|v| format!("window {v}")));
         said.extend(m.max_output_tokens.map(|v| format!("at most {v} out")));
-        said.extend(m.input_price.map(|v| format!("${v} per million in")));
-        said.extend(m.output_price.map(|v| format!("${v} per million out")));
+        said.extend(m.input_price.map(|v| format!("${} per million in", dollars(&v.to_string()))));
+        said.extend(m.output_price.map(|v| format!("${} per million out", dollars(&v.to_string()))));
         out.push(format!("model `{name}` {}", said.join(", ")));
     }
     out.extend(what_if.drop.iter().map(|name| format!("without `{name}`")));
     out.into_iter().map(|line| format!("hypothetical: {line}")).collect()
+}
+
+/// At least two decimals, no trailing zeros beyond.
+fn dollars(text: &str) -> String {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    format!("{whole}.{:0<2}", decimals.trim_end_matches('0'))
 }
 
 fn folder() -> SourceEntry {

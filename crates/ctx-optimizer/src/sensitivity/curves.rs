@@ -17,7 +17,7 @@ pub(super) struct Curve {
 
 /// Largest factor looked at is ten, smallest zero.
 pub(super) const HIGHEST: f64 = 9.0;
-const LOWEST: f64 = -1.0;
+pub(super) const LOWEST: f64 = -1.0;
 /// A challenger is better by this, in units of score.
 const BETTER: f64 = 1.0;
 /// Times that a plan of the winner's own shape may take over before the search along a change gives up.
@@ -71,12 +71,12 @@ pub(super) struct Plans {
 }
 
 /// The factor, in millionths, nearest to one at which a plan of another shape wins.
-pub(super) fn first_flip(plans: &Plans, highest: f64, curve: &dyn Fn(usize) -> Curve) -> Option<u64> {
+pub(super) fn first_flip(plans: &Plans, (lowest, highest): (f64, f64), curve: &dyn Fn(usize) -> Curve) -> Option<u64> {
     let curves: Vec<Curve> = (0..plans.shapes.len()).map(curve).collect();
     let winner = plans.winner?;
     let mine = plans.shapes[winner];
     let up = toward(&curves, &plans.shapes, mine, winner, 1.0).filter(|x| *x <= highest).map(|x| ((1.0 + x) * 1e6).ceil() as u64);
-    let down = toward(&curves, &plans.shapes, mine, winner, -1.0).map(|x| ((1.0 + x) * 1e6).floor().max(0.0) as u64);
+    let down = toward(&curves, &plans.shapes, mine, winner, -1.0).filter(|x| *x >= lowest).map(|x| ((1.0 + x) * 1e6).floor().max(0.0) as u64);
     up.into_iter().chain(down).min_by_key(|f| f.abs_diff(1_000_000))
 }
 

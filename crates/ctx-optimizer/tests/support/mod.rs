@@ -1,5 +1,5 @@
 //! Random and adversarial problems from a seed. Sizes are bounded in assignments, so that enumeration stays cheap.
-#![allow(dead_code)] // each test file uses its own part
+#![allow(dead_code, unreachable_pub)] // each test file uses its own part
 
 use ctx_optimizer::linear::{LinearItem, LinearProblem};
 use ctx_optimizer::{CallShare, Frame, Item, Problem};

@@ -20,7 +20,7 @@ pub(crate) mod reader;
 mod secret;
 mod sections;
 mod settings;
-mod tree;
+pub(crate) mod tree;
 
 pub use secret::Secret;
 pub use settings::SettingRow;
