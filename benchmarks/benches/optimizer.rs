@@ -10,7 +10,9 @@ fn selection(c: &mut Criterion) {
     let mut group = c.benchmark_group("50 groups of 50 items");
     for budgets in [1, 3] {
         let problem = selection_instance(budgets);
-        group.bench_function(format!("branch and bound, {budgets} budgets"), |b| b.iter(|| black_box(branch_and_bound(&problem, NODES_MAX))));
+        group.bench_function(format!("branch and bound, {budgets} budgets"), |b| {
+            b.iter(|| black_box(branch_and_bound(&problem, NODES_MAX)))
+        });
         group.bench_function(format!("label-setting, {budgets} budgets"), |b| b.iter(|| black_box(label_setting(&problem, NODES_MAX))));
     }
     group.finish();

@@ -3,7 +3,7 @@
 use crate::args::{Aim, GoalArgs, LimitArgs, Uncertain, WishArgs};
 use crate::failure::Failure;
 use ctx_types::goal::{Hint, UncertainLatency};
-use ctx_types::{Constraints, ContentId, Goal, ModelName, Objective, Principal, SourceName, WhatIf, Weights};
+use ctx_types::{Constraints, ContentId, Goal, ModelName, Objective, Principal, SourceName, Weights, WhatIf};
 use std::path::Path;
 
 /// The goal over the given sources; empty means every configured one. `weights` are the configured ones.

@@ -9,19 +9,19 @@
 //! the summed vector does. A label that is no better in any coordinate than another is dropped, which is exact because
 //! every frame's value is monotone in each coordinate (the direction of evidence is checked, not assumed).
 
-pub mod problem;
-pub mod score;
 pub mod constraints;
 mod evaluate;
-pub mod labels;
-pub mod search;
 mod frontier;
-mod through;
-pub mod sensitivity;
 pub mod infeasible;
+pub mod labels;
 pub mod linear;
 pub mod milp;
 pub mod packing;
+pub mod problem;
+pub mod score;
+pub mod search;
+pub mod sensitivity;
+mod through;
 
 pub use problem::{CallShare, Frame, Item, Problem, Totals};
 pub use search::{Candidate, Solution, brute_force, solve};

@@ -393,7 +393,12 @@ mod tests {
             let items: Vec<PackItem> = (0..500)
                 .map(|_| {
                     let tokens = 40 + next(400);
-                    PackItem { value: (tokens * 900 + next(40_000)) as i64, tokens, document: next(documents) as u32, cluster: next(clusters) as u32 }
+                    PackItem {
+                        value: (tokens * 900 + next(40_000)) as i64,
+                        tokens,
+                        document: next(documents) as u32,
+                        cluster: next(clusters) as u32,
+                    }
                 })
                 .collect();
             let packing = pack(&items, 8_000, per_document, max_items);

@@ -337,7 +337,13 @@ impl<'a> Evaluation<'a> {
     }
 
     fn shape(&self, found: &Found) -> Shape {
-        shape_of(self.evaluator.problem, self.reduced, found.frame, &self.labels.complete()[found.label].totals, &self.labels.selection(found.label))
+        shape_of(
+            self.evaluator.problem,
+            self.reduced,
+            found.frame,
+            &self.labels.complete()[found.label].totals,
+            &self.labels.selection(found.label),
+        )
     }
 
     fn candidate(&self, found: &Found) -> Candidate {
@@ -416,7 +422,9 @@ pub fn brute_force(problem: &Problem) -> Option<Candidate> {
                 best = Some((rank, Candidate { frame: f, selection: selection.clone(), totals, value: evaluated.value }));
             }
         }
-        let Some(at) = (0..selection.len()).rev().find(|&g| selection[g] + 1 < problem.groups[g].len()) else { return best.map(|(_, c)| c) };
+        let Some(at) = (0..selection.len()).rev().find(|&g| selection[g] + 1 < problem.groups[g].len()) else {
+            return best.map(|(_, c)| c);
+        };
         selection[at] += 1;
         selection[at + 1..].fill(0);
     }

@@ -88,7 +88,8 @@ pub(crate) fn flips(evaluator: &Evaluator<'_>, winner: &Candidate, reduced: &Red
         let examined = |group: &usize| problem.groups[*group].len().saturating_mul(rests[*group].len()) <= PLANS_OF_GROUP_MAX * 8;
         for (group, rest) in rests.iter().enumerate().filter(|(group, _)| examined(group)) {
             let all = Kept::of_group(evaluator, winner, reduced, group, rest);
-            let shapes: std::collections::BTreeSet<u32> = problem.groups[group].iter().filter(|i| i.evidence.get() > 0).map(|i| i.shape).collect();
+            let shapes: std::collections::BTreeSet<u32> =
+                problem.groups[group].iter().filter(|i| i.evidence.get() > 0).map(|i| i.shape).collect();
             for shape in shapes {
                 look(Change::Evidence { group, shape }, &all.plans, (LOWEST, all.evidence_range(shape)), &|i| all.of_evidence(shape, i));
             }

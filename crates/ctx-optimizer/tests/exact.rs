@@ -148,7 +148,10 @@ fn the_runner_up_is_the_best_of_another_shape() {
         let Some(winner) = &found.winner else { continue };
         let shape = |frame: usize, selection: &[usize], reads: u8| {
             let f = &problem.frames[frame];
-            (if reads < 2 { f.shape_of_one } else { f.shape }, selection.iter().zip(&problem.groups).map(|(&i, g)| g[i].shape).collect::<Vec<_>>())
+            (
+                if reads < 2 { f.shape_of_one } else { f.shape },
+                selection.iter().zip(&problem.groups).map(|(&i, g)| g[i].shape).collect::<Vec<_>>(),
+            )
         };
         let mine = shape(winner.frame, &winner.selection, winner.totals.reads);
         let mut best = None;

@@ -118,7 +118,8 @@ fn a_stopped_search_depends_on_the_content_only() {
 fn extreme_numbers_neither_overflow_nor_mislead() {
     let item = |value, weight| LinearItem { value, weights: vec![weight] };
     let big = i64::MAX / 8;
-    let problem = LinearProblem { groups: vec![vec![item(big, 10), item(0, 0)], vec![item(big - 1, 10), item(-big, 0)]], capacities: vec![15] };
+    let problem =
+        LinearProblem { groups: vec![vec![item(big, 10), item(0, 0)], vec![item(big - 1, 10), item(-big, 0)]], capacities: vec![15] };
     let oracle = problem.brute_force().map(|(v, _)| v);
     assert_eq!(branch_and_bound(&problem, NODES_MAX).value, oracle);
     assert_eq!(label_setting(&problem, NODES_MAX).value, oracle);

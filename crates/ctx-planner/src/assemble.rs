@@ -6,8 +6,8 @@ use ctx_graph::latency;
 use ctx_optimizer::{CallShare, Frame, Item, Problem};
 use ctx_types::catalog::SourceState;
 use ctx_types::{
-    AccessPath, Alternative, AlternativeEstimate, Certainty, FuseMethod, Layout, MicroNats, Micros, ModelEntry, ModelName, Operator, PicoUsd, Ppm,
-    SourceEntry, Stage, Strategy, Tokens,
+    AccessPath, Alternative, AlternativeEstimate, Certainty, FuseMethod, Layout, MicroNats, Micros, ModelEntry, ModelName, Operator,
+    PicoUsd, Ppm, SourceEntry, Stage, Strategy, Tokens,
 };
 use std::collections::BTreeMap;
 
@@ -183,7 +183,8 @@ impl FrameBuilder<'_> {
         let (catches, rejects) = self.check(choice);
         let call = self.call(choice, budget);
         let steps = [choice.fuse, choice.pack, choice.answer, choice.verify];
-        let latency = |high: bool| steps.iter().filter_map(|&i| self.step_latency(i, budget)).map(|l| if high { self.upper(l) } else { l.0 }).sum();
+        let latency =
+            |high: bool| steps.iter().filter_map(|&i| self.step_latency(i, budget)).map(|l| if high { self.upper(l) } else { l.0 }).sum();
         let answer_step = self.step_latency(choice.answer, budget).map_or((Micros(0), Micros(0)), |step| (step.0, self.upper(step)));
         let answer_latency = self.estimates[choice.answer].latency.as_ref();
         Frame {

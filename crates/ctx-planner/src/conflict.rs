@@ -130,7 +130,8 @@ pub(crate) fn examine(demands: &[Demand], context: &[Tokens], feasible: &dyn Fn(
     let shape = |i: usize| !demands[i].is_limit();
     let without = |i: usize| all & !(1 << i);
     let alone: Vec<(usize, bool)> = (0..count).filter(|&i| shape(i)).map(|i| (i, oracle.ask(without(i)))).collect();
-    let relaxations = alone.iter().map(|&(i, suffices)| relaxation(&demands[i], suffices, context, without(i) | 1 << i, feasible)).collect();
+    let relaxations =
+        alone.iter().map(|&(i, suffices)| relaxation(&demands[i], suffices, context, without(i) | 1 << i, feasible)).collect();
     let any_alone = (0..count).any(|i| oracle.ask(without(i)));
     let joint = if any_alone { None } else { smallest(count, &mut |set| oracle.ask(all & !set)) };
     let members = |set: u64| (0..count).filter(move |i| (set >> *i) & 1 == 1);
@@ -138,10 +139,7 @@ pub(crate) fn examine(demands: &[Demand], context: &[Tokens], feasible: &dyn Fn(
         conflict: members(conflict).map(|i| demands[i].words()).collect(),
         relaxations,
         // Where limits alone suffice together, the search has already said by how much.
-        joint: joint
-            .filter(|set| members(*set).any(shape))
-            .map(|set| members(set).map(|i| off(&demands[i])).collect())
-            .unwrap_or_default(),
+        joint: joint.filter(|set| members(*set).any(shape)).map(|set| members(set).map(|i| off(&demands[i])).collect()).unwrap_or_default(),
     }
 }
 
@@ -169,7 +167,8 @@ impl Oracle<'_> {
             return *known;
         }
         // Fewer demands are never less feasible.
-        if let Some((_, known)) = self.known.iter().find(|(set, known)| if **known { **set & kept == kept } else { **set & kept == **set }) {
+        if let Some((_, known)) = self.known.iter().find(|(set, known)| if **known { **set & kept == kept } else { **set & kept == **set })
+        {
             return *known;
         }
         if self.trials >= TRIALS_MAX {

@@ -13,7 +13,8 @@ pub(crate) fn infeasible(context: &Context<'_>, findings: Findings) -> Infeasibl
         (None, Some(d)) => (d.binding.key().to_owned(), d.missed_by.clone()),
         (None, None) => ("plan space".to_owned(), "no complete plan exists".to_owned()),
     };
-    let (mut relaxations, mut joint) = diagnosis.filter(|_| emptied(context).is_none()).map_or_else(Default::default, |d| (d.relaxations.clone(), d.joint.clone()));
+    let (mut relaxations, mut joint) =
+        diagnosis.filter(|_| emptied(context).is_none()).map_or_else(Default::default, |d| (d.relaxations.clone(), d.joint.clone()));
     let alone = |list: &[Relaxation]| list.iter().any(|r| r.suffices.is_some());
     relaxations.extend(findings.relaxations);
     if alone(&relaxations) {

@@ -39,7 +39,10 @@ pub fn hypothetical(catalog: &Catalog, what_if: &WhatIf) -> Result<Catalog, Plan
         out.sources.retain(|s, _| s.as_str() != name);
         out.models.retain(|m, _| m.as_str() != name);
         if before == out.sources.len() + out.models.len() {
-            return Err(PlanError::WhatIf { name: name.clone(), cause: "no source and no model of this name is there to be dropped".to_owned() });
+            return Err(PlanError::WhatIf {
+                name: name.clone(),
+                cause: "no source and no model of this name is there to be dropped".to_owned(),
+            });
         }
     }
     Ok(out)

@@ -67,9 +67,12 @@ impl Context<'_> {
     }
 
     fn shape(&self, candidate: &Candidate) -> String {
-        let accesses = self.space.groups.iter().zip(&candidate.selection).map(|((source, g), &i)| {
-            format!("{source}:{}", shape_of(&self.space.alternatives[g[i]].operator))
-        });
+        let accesses = self
+            .space
+            .groups
+            .iter()
+            .zip(&candidate.selection)
+            .map(|((source, g), &i)| format!("{source}:{}", shape_of(&self.space.alternatives[g[i]].operator)));
         let stages = frame_parts(&self.space.alternatives, &self.space.frames[candidate.frame], usize::from(candidate.totals.reads));
         accesses.chain(stages).collect::<Vec<_>>().join(" → ")
     }

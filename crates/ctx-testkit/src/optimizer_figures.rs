@@ -235,7 +235,9 @@ fn selection() -> Vec<Row> {
     ];
     let mut rows = Vec::new();
     for (name, budgets, values) in kinds {
-        for (method, search) in [("branch and bound", branch_and_bound as fn(&LinearProblem, u64) -> LinearSolution), ("label-setting", label_setting)] {
+        for (method, search) in
+            [("branch and bound", branch_and_bound as fn(&LinearProblem, u64) -> LinearSolution), ("label-setting", label_setting)]
+        {
             let (mut times, mut proven, mut worst) = (Vec::new(), 0u32, 0.0f64);
             for seed in 0..INSTANCES {
                 let problem = instance(&mut Random(SEED ^ (seed << 8)), budgets, values);
@@ -245,9 +247,16 @@ fn selection() -> Vec<Row> {
                 let gap = found.gap().unwrap_or(i64::MAX) as f64 / found.value.unwrap_or(1).max(1) as f64;
                 worst = worst.max(gap);
             }
-            let how = format!("{INSTANCES} instances; certificate on {proven}, largest stated gap {:.4} %; limit {NODES_MAX} nodes", worst * 100.0);
+            let how = format!(
+                "{INSTANCES} instances; certificate on {proven}, largest stated gap {:.4} %; limit {NODES_MAX} nodes",
+                worst * 100.0
+            );
             let median = quantile(&mut times, 0.5);
-            rows.push(Row::new(format!("50 × 50, {name}: {method} p99"), quantile(&mut times, 0.99), "ms", how).at_most(5.0).beside(format!("p50 {median:.3} ms")));
+            rows.push(
+                Row::new(format!("50 × 50, {name}: {method} p99"), quantile(&mut times, 0.99), "ms", how)
+                    .at_most(5.0)
+                    .beside(format!("p50 {median:.3} ms")),
+            );
         }
     }
     let problem = instance(&mut Random(SEED), 1, free);
@@ -255,7 +264,15 @@ fn selection() -> Vec<Row> {
     let program = milp::solve_linear(&problem).ok().and_then(|picks| problem.value_of(&picks));
     let time = millis(start);
     let agree = f64::from(u8::from(program == branch_and_bound(&problem, NODES_MAX).value));
-    rows.push(Row::new("50 × 50, one budget: the integer program agrees", agree, "of 1", format!("good_lp with microlp, one instance, {time:.0} ms")).at_least(1.0));
+    rows.push(
+        Row::new(
+            "50 × 50, one budget: the integer program agrees",
+            agree,
+            "of 1",
+            format!("good_lp with microlp, one instance, {time:.0} ms"),
+        )
+        .at_least(1.0),
+    );
     rows
 }
 
@@ -273,7 +290,9 @@ pub fn packing_instance(seed: u64, documents: u64) -> Vec<PackItem> {
 
 fn packing() -> Vec<Row> {
     let mut rows = Vec::new();
-    for (name, documents, per_document, max_items) in [("no caps", 500, 500, 500), ("3 a document", 60, 3, 500), ("3 a document, 8 in all", 60, 3, 8)] {
+    for (name, documents, per_document, max_items) in
+        [("no caps", 500, 500, 500), ("3 a document", 60, 3, 500), ("3 a document, 8 in all", 60, 3, 8)]
+    {
         let (mut times, mut exact, mut table) = (Vec::new(), 0u32, Vec::new());
         for seed in 0..INSTANCES {
             let items = packing_instance(SEED + seed, documents);
@@ -344,7 +363,10 @@ fn planning() -> Vec<Row> {
         if times.is_empty() {
             continue;
         }
-        let how = format!("{sources} sources, {models} models, {fewest} to {most} candidates, {} plannings, best of {ROUNDS} rounds each", times.len());
+        let how = format!(
+            "{sources} sources, {models} models, {fewest} to {most} candidates, {} plannings, best of {ROUNDS} rounds each",
+            times.len()
+        );
         let baseline = format!("p50 {:.3} ms; first run p99 {:.3} ms", quantile(&mut times, 0.5), quantile(&mut first, 0.99));
         let row = Row::new(format!("cold planning, {sources} sources, p99"), quantile(&mut times, 0.99), "ms", how).beside(baseline);
         rows.push(match bar {
@@ -358,5 +380,11 @@ fn planning() -> Vec<Row> {
 fn interval() -> Row {
     let planned = world(1, 2, GOALS[0]).plan().expect("nothing forbids it");
     let mut times: Vec<f64> = (0..INSTANCES).map(|_| best(|| ctx_simulate::simulate(&planned.plan, &planned.graph, 7).is_ok()).0).collect();
-    Row::new("the winner's Monte Carlo interval, p99", quantile(&mut times, 0.99), "ms", format!("4,096 draws, {INSTANCES} times, best of {ROUNDS} rounds")).at_most(3.0)
+    Row::new(
+        "the winner's Monte Carlo interval, p99",
+        quantile(&mut times, 0.99),
+        "ms",
+        format!("4,096 draws, {INSTANCES} times, best of {ROUNDS} rounds"),
+    )
+    .at_most(3.0)
 }

@@ -110,7 +110,11 @@ impl<'de> Deserialize<'de> for PerMillion {
             fn visit_f64<E: de::Error>(self, dollars: f64) -> Result<PerMillion, E> {
                 // A dollar per million tokens is a million pico-dollars per token.
                 let pico = dollars * 1e6;
-                if (0.0..1e15).contains(&pico) { Ok(PerMillion(PicoUsd(pico.round() as i64))) } else { Err(E::custom("a price is not negative")) }
+                if (0.0..1e15).contains(&pico) {
+                    Ok(PerMillion(PicoUsd(pico.round() as i64)))
+                } else {
+                    Err(E::custom("a price is not negative"))
+                }
             }
             fn visit_u64<E: de::Error>(self, dollars: u64) -> Result<PerMillion, E> {
                 self.visit_f64(dollars as f64)

@@ -71,18 +71,23 @@ fn binds(view: &View<'_>, name: &str, stage: &Stage) -> bool {
     match stage {
         Stage::Access(source) => {
             // A name with numbers (`bm25 k=5 quota=1000`) begins with that of its path.
-            let path = |p: AccessPath| here(Operator::Access { path: p, k: 0, quota: ctx_types::Tokens(0) }) || numbered(name, p.as_str(), source.as_str());
+            let path = |p: AccessPath| {
+                here(Operator::Access { path: p, k: 0, quota: ctx_types::Tokens(0) }) || numbered(name, p.as_str(), source.as_str())
+            };
             here(Operator::Skip) || view.source(source).is_some_and(|e| e.access.iter().any(|a| path(a.path)))
         }
         Stage::Fuse => capabilities.fuse.iter().any(|&method| here(Operator::Fuse { method })),
-        Stage::Pack => capabilities.layouts.iter().any(|&layout| {
-            here(Operator::Pack { budget: ctx_types::Tokens(0), layout }) || name.ends_with(&format!(" tokens {layout}"))
-        }),
+        Stage::Pack => capabilities
+            .layouts
+            .iter()
+            .any(|&layout| here(Operator::Pack { budget: ctx_types::Tokens(0), layout }) || name.ends_with(&format!(" tokens {layout}"))),
         Stage::Answer => capabilities.strategies.iter().any(|&strategy| {
             here(Operator::Answer { strategy, model: None })
                 || view.catalog.models.keys().any(|m| here(Operator::Answer { strategy, model: Some(m.clone()) }))
         }),
-        Stage::Verify => here(Operator::NoVerify) || capabilities.verifiers.iter().any(|v| here(Operator::Verify { verifier: v.name.clone() })),
+        Stage::Verify => {
+            here(Operator::NoVerify) || capabilities.verifiers.iter().any(|v| here(Operator::Verify { verifier: v.name.clone() }))
+        }
         Stage::Rerank | Stage::Compress => false,
     }
 }
@@ -95,9 +100,7 @@ fn numbered(name: &str, path: &str, source: &str) -> bool {
 pub(super) fn prune(view: &View<'_>, alternative: &Alternative) -> Option<String> {
     view.goal.hints.iter().find_map(|hint| match hint {
         Hint::Forbid(name) => means(name, alternative).then(|| format!("forbidden by hint `{name}`")),
-        Hint::Force(name) => {
-            (!means(name, alternative) && binds(view, name, &alternative.stage)).then(|| format!("hint forces `{name}`"))
-        }
+        Hint::Force(name) => (!means(name, alternative) && binds(view, name, &alternative.stage)).then(|| format!("hint forces `{name}`")),
         Hint::Model(name) => match &alternative.operator {
             Operator::Answer { model, .. } if model.as_ref() != Some(name) => Some(format!("hint forces model `{name}`")),
             _ => None,

@@ -186,9 +186,8 @@ fn survivors(problem: &LinearProblem) -> Option<Vec<CoreGroup>> {
     let mut out = Vec::with_capacity(problem.groups.len());
     for (index, group) in problem.groups.iter().enumerate() {
         let lightest: Vec<i64> = (0..dimensions).map(|d| least(group, d).unwrap_or(0)).collect();
-        let mut order: Vec<usize> = (0..group.len())
-            .filter(|&i| (0..dimensions).all(|d| group[i].weights[d].saturating_sub(lightest[d]) <= room[d]))
-            .collect();
+        let mut order: Vec<usize> =
+            (0..group.len()).filter(|&i| (0..dimensions).all(|d| group[i].weights[d].saturating_sub(lightest[d]) <= room[d])).collect();
         order.sort_by(|&a, &b| (-group[a].value, &group[a].weights, a).cmp(&(-group[b].value, &group[b].weights, b)));
         let mut items: Vec<CoreItem> = Vec::new();
         for i in order {

@@ -127,7 +127,11 @@ impl Oracle {
             if value < best.0 {
                 best = (value, middle);
             }
-            if gradient[0] >= 0.0 { high = middle } else { low = middle }
+            if gradient[0] >= 0.0 {
+                high = middle
+            } else {
+                low = middle
+            }
             if (high - low) * gradient[0].abs() < CLOSE / 8.0 {
                 break;
             }

@@ -11,6 +11,9 @@ const DIVE_NODES: u64 = 4_000;
 /// label in costs time, never exactness.
 const COMPARED_MAX: usize = 48;
 
+/// Labels that every layer may keep whatever the limit.
+const LAYER_MIN: usize = 16;
+
 /// A partial selection.
 #[derive(Clone, Copy, Debug)]
 struct Label {
@@ -31,7 +34,9 @@ pub fn label_setting(problem: &LinearProblem, labels_max: u64) -> LinearSolution
     if descend(&mut core, DIVE_NODES) {
         return core.finished(None);
     }
-    let per_layer = usize::try_from(labels_max / core.groups.len().max(1) as u64).unwrap_or(usize::MAX).max(64);
+    // Every kept label is joined with every item of the next group: what all layers together may create is divided up.
+    let items: usize = core.groups.iter().map(|g| g.items.len()).sum();
+    let per_layer = usize::try_from(labels_max / items.max(1) as u64).unwrap_or(usize::MAX).max(LAYER_MIN);
     let open = layers(&mut core, per_layer);
     match open {
         None => core.finished(None),
@@ -67,9 +72,14 @@ fn layers(core: &mut Core, per_layer: usize) -> Option<i64> {
                 next_used.extend_from_slice(&after);
             }
         }
-        if dimensions == 1 { lightest_first(&mut next, &next_used) } else { undominated(&mut next, &next_used, dimensions) }
+        if dimensions == 1 {
+            lightest_first(&mut next, &next_used)
+        } else {
+            undominated(&mut next, &next_used, dimensions)
+        }
         if next.len() > per_layer {
-            next.sort_by_key(|l| (l.cost, next_used[l.used as usize..][..dimensions].to_vec()));
+            let of = |l: &Label| &next_used[l.used as usize..][..dimensions];
+            next.sort_by(|a, b| (a.cost, -a.value).cmp(&(b.cost, -b.value)).then_with(|| of(a).cmp(of(b))));
             let dropped = next[per_layer].cost;
             lost = Some(lost.map_or(dropped, |l| l.min(dropped)));
             next.truncate(per_layer);

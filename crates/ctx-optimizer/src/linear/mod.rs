@@ -83,7 +83,8 @@ impl LinearProblem {
         if picks.len() != self.groups.len() || chosen().count() != picks.len() {
             return None;
         }
-        let fits = self.capacities.iter().enumerate().all(|(d, &c)| chosen().map(|i| i128::from(i.weights[d])).sum::<i128>() <= i128::from(c));
+        let fits =
+            self.capacities.iter().enumerate().all(|(d, &c)| chosen().map(|i| i128::from(i.weights[d])).sum::<i128>() <= i128::from(c));
         fits.then(|| chosen().map(|i| i.value).sum())
     }
 

@@ -85,9 +85,8 @@ fn repair(core: &Core, chosen: &mut [usize], used: &mut Vec<i64>) -> bool {
 
 /// The items that weigh least in all budgets together.
 fn lightest(core: &Core) -> Vec<usize> {
-    let share = |weights: &[i64]| -> f64 {
-        weights.iter().zip(&core.capacities).map(|(w, c)| *w as f64 / c.saturating_abs().max(1) as f64).sum()
-    };
+    let share =
+        |weights: &[i64]| -> f64 { weights.iter().zip(&core.capacities).map(|(w, c)| *w as f64 / c.saturating_abs().max(1) as f64).sum() };
     let least = |g: &super::core::CoreGroup| {
         (0..g.items.len()).min_by(|&a, &b| share(&g.items[a].weights).total_cmp(&share(&g.items[b].weights))).unwrap_or(0)
     };

@@ -57,7 +57,9 @@ impl Curve {
     }
 
     fn same_as(&self, other: &Curve) -> bool {
-        self.slope == other.slope && self.weight == other.weight && (self.weight == 0.0 || (self.start == other.start && self.step == other.step))
+        self.slope == other.slope
+            && self.weight == other.weight
+            && (self.weight == 0.0 || (self.start == other.start && self.step == other.step))
     }
 }
 
@@ -76,7 +78,8 @@ pub(super) fn first_flip(plans: &Plans, (lowest, highest): (f64, f64), curve: &d
     let winner = plans.winner?;
     let mine = plans.shapes[winner];
     let up = toward(&curves, &plans.shapes, mine, winner, 1.0).filter(|x| *x <= highest).map(|x| ((1.0 + x) * 1e6).ceil() as u64);
-    let down = toward(&curves, &plans.shapes, mine, winner, -1.0).filter(|x| *x >= lowest).map(|x| ((1.0 + x) * 1e6).floor().max(0.0) as u64);
+    let down =
+        toward(&curves, &plans.shapes, mine, winner, -1.0).filter(|x| *x >= lowest).map(|x| ((1.0 + x) * 1e6).floor().max(0.0) as u64);
     up.into_iter().chain(down).min_by_key(|f| f.abs_diff(1_000_000))
 }
 

@@ -114,15 +114,37 @@ pub fn problem(random: &mut Random, kind: Kind, most: u64) -> Problem {
             break;
         }
         assignments *= size;
-        groups.push((0..size).map(|_| { id += 1; random_item(random, kind, id) }).collect());
+        groups.push(
+            (0..size)
+                .map(|_| {
+                    id += 1;
+                    random_item(random, kind, id)
+                })
+                .collect(),
+        );
     }
     let evidence: i64 = groups.iter().map(|g| g.iter().map(|i| i.evidence.get()).max().unwrap_or(0)).sum();
     for _ in 0..frame_count {
         id += 1;
-        let shares = if kind == Kind::Ties { [random.of(&[400_000, 800_000]), random.of(&[0, 500_000])] } else { [random.within(0, 1_000_000), random.within(0, 1_000_000)] };
+        let shares = if kind == Kind::Ties {
+            [random.of(&[400_000, 800_000]), random.of(&[0, 500_000])]
+        } else {
+            [random.within(0, 1_000_000), random.within(0, 1_000_000)]
+        };
         let price = if kind == Kind::Ties { random.of(&[0, 1_000_000]) } else { random.within(0, 20_000_000) };
-        let of = (shares[0] as u32, shares[1] as u32, price, random.within(0, 9_000_000) as u64, random.within(500, 9_000) as u64, random.within(0, 4) as u32);
-        frames.push(Frame { answerable: MicroNats(evidence.max(random.within(0, 3_000_000))), withheld_without: Ppm(random.within(0, 1_000_000) as u32), ..frame(id, of) });
+        let of = (
+            shares[0] as u32,
+            shares[1] as u32,
+            price,
+            random.within(0, 9_000_000) as u64,
+            random.within(500, 9_000) as u64,
+            random.within(0, 4) as u32,
+        );
+        frames.push(Frame {
+            answerable: MicroNats(evidence.max(random.within(0, 3_000_000))),
+            withheld_without: Ppm(random.within(0, 1_000_000) as u32),
+            ..frame(id, of)
+        });
     }
     let weights = match kind {
         Kind::Hurtful => Weights { hall: random.within(0, 9_000_000), vrf: random.of(&[0, 4_000_000]), ..Weights::default() },
@@ -135,10 +157,18 @@ pub fn problem(random: &mut Random, kind: Kind, most: u64) -> Problem {
         max_tokens: random.chance(often / 2).then(|| Tokens(random.within(500, 9_000) as u64)),
         max_calls: random.chance(often / 3).then(|| random.within(0, 3) as u32),
         min_accuracy: random.chance(often).then(|| Ppm(random.within(0, 900_000) as u32)),
-        uncertain_latency: if random.chance(20) { ctx_types::goal::UncertainLatency::Refuse } else { ctx_types::goal::UncertainLatency::Allow },
+        uncertain_latency: if random.chance(20) {
+            ctx_types::goal::UncertainLatency::Refuse
+        } else {
+            ctx_types::goal::UncertainLatency::Allow
+        },
         ..Constraints::default()
     };
-    let objective = if random.chance(60) { Objective::Weighted } else { random.of(&[Objective::MaxAccuracy, Objective::MinCost, Objective::MinLatency]) };
+    let objective = if random.chance(60) {
+        Objective::Weighted
+    } else {
+        random.of(&[Objective::MaxAccuracy, Objective::MinCost, Objective::MinLatency])
+    };
     Problem { groups, frames, weights, objective, limits, labels_max: ctx_optimizer::problem::LABELS_MAX }
 }
 
@@ -151,7 +181,16 @@ fn random_item(random: &mut Random, kind: Kind, id: u32) -> Item {
             item(id, (tokens * 700 + random.within(0, 20), 0, tokens as u64, tokens as u64 * 20, reads))
         }
         Kind::Close => item(id, (700_000 + random.within(0, 3), random.within(0, 3), 900 + random.within(0, 3) as u64, 500, true)),
-        _ => item(id, (random.within(0, 3_000_000), random.within(0, 1_000_000), random.within(0, 3_000) as u64, random.within(0, 90_000) as u64, reads)),
+        _ => item(
+            id,
+            (
+                random.within(0, 3_000_000),
+                random.within(0, 1_000_000),
+                random.within(0, 3_000) as u64,
+                random.within(0, 90_000) as u64,
+                reads,
+            ),
+        ),
     }
 }
 
