@@ -33,7 +33,7 @@
 //! advice    = ( "FORCE" | "FORBID" ) name | "MODEL" name | "GIST" name ;
 //! limit_key = "max_cost_usd" | "max_latency_seconds" | "max_tokens" | "max_calls" | "max_tool_calls"
 //!           | "max_context_tokens" | "max_output_tokens" | "min_accuracy" | "final_k" | "require_citations"
-//!           | "require_verification" | "require_approval" | "sensitivity" | "uncertain_latency" ;
+//!           | "require_verification" | "require_approval" | "sensitivity" | "uncertain_latency" | "quantile" ;
 //! wish_key  = "acc" | "cost" | "lat" | "risk" | "hall" | "loss" | "cache" | "vrf" | "objective" | "seed" ;
 //!
 //! explain   = "EXPLAIN" ( "(" option { "," option } ")" | [ "ANALYZE" ] [ "VERBOSE" ] ) ( answer | "DIFF" name name ) ;

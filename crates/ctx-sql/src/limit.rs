@@ -24,6 +24,7 @@ pub enum Limit {
     RequireApproval(bool),
     Sensitivity(Sensitivity),
     UncertainLatency(UncertainLatency),
+    Quantile(Ppm),
 }
 
 /// The key of a limit.
@@ -44,6 +45,7 @@ pub enum LimitKey {
     RequireApproval,
     Sensitivity,
     UncertainLatency,
+    Quantile,
 }
 
 /// Labels by name.
@@ -57,7 +59,7 @@ const UNCERTAIN: [(&str, UncertainLatency); 2] = [("allow", UncertainLatency::Al
 
 impl LimitKey {
     /// Every key.
-    pub const ALL: [LimitKey; 14] = [
+    pub const ALL: [LimitKey; 15] = [
         LimitKey::MaxCost,
         LimitKey::MaxLatency,
         LimitKey::MaxTokens,
@@ -72,6 +74,7 @@ impl LimitKey {
         LimitKey::RequireApproval,
         LimitKey::Sensitivity,
         LimitKey::UncertainLatency,
+        LimitKey::Quantile,
     ];
 
     /// As statements and the configuration write it.
@@ -91,6 +94,7 @@ impl LimitKey {
             LimitKey::RequireApproval => "require_approval",
             LimitKey::Sensitivity => "sensitivity",
             LimitKey::UncertainLatency => "uncertain_latency",
+            LimitKey::Quantile => "quantile",
         }
     }
 
@@ -111,6 +115,7 @@ impl LimitKey {
             LimitKey::RequireApproval => "a person approves",
             LimitKey::Sensitivity => "how sensitive the goal is: public, internal, confidential, restricted",
             LimitKey::UncertainLatency => "whether a plan of unmeasured latency may run under a latency limit: allow, refuse",
+            LimitKey::Quantile => "quantile at which random quantities keep their limits, from 0.5 to below 1",
         }
     }
 
@@ -140,6 +145,7 @@ impl LimitKey {
             LimitKey::RequireApproval => Limit::RequireApproval(value::boolean(literal)?),
             LimitKey::Sensitivity => Limit::Sensitivity(value::choice(literal, &SENSITIVITIES)?),
             LimitKey::UncertainLatency => Limit::UncertainLatency(value::choice(literal, &UNCERTAIN)?),
+            LimitKey::Quantile => Limit::Quantile(value::quantile(literal)?),
         })
     }
 
@@ -163,6 +169,7 @@ impl LimitKey {
             LimitKey::UncertainLatency => {
                 (c.uncertain_latency != UncertainLatency::default()).then_some(Limit::UncertainLatency(c.uncertain_latency))
             }
+            LimitKey::Quantile => c.quantile.map(Limit::Quantile),
         }
     }
 }
@@ -185,6 +192,7 @@ impl Limit {
             Limit::RequireApproval(_) => LimitKey::RequireApproval,
             Limit::Sensitivity(_) => LimitKey::Sensitivity,
             Limit::UncertainLatency(_) => LimitKey::UncertainLatency,
+            Limit::Quantile(_) => LimitKey::Quantile,
         }
     }
 
@@ -206,6 +214,7 @@ impl Limit {
             Limit::RequireApproval(value) => c.require_approval = value,
             Limit::Sensitivity(value) => c.sensitivity = Some(value),
             Limit::UncertainLatency(value) => c.uncertain_latency = value,
+            Limit::Quantile(value) => c.quantile = Some(value),
         }
     }
 
@@ -216,7 +225,7 @@ impl Limit {
             Limit::MaxLatency(value) => value::decimal(value.0, 6),
             Limit::MaxTokens(value) | Limit::MaxContextTokens(value) | Limit::MaxOutputTokens(value) => value.0.to_string(),
             Limit::MaxCalls(value) | Limit::MaxToolCalls(value) | Limit::FinalK(value) => value.to_string(),
-            Limit::MinAccuracy(value) => value::decimal(u64::from(value.0), 6),
+            Limit::MinAccuracy(value) | Limit::Quantile(value) => value::decimal(u64::from(value.0), 6),
             Limit::RequireCitations(value) | Limit::RequireVerification(value) | Limit::RequireApproval(value) => value.to_string(),
             Limit::Sensitivity(value) => value.to_string(),
             Limit::UncertainLatency(UncertainLatency::Allow) => "allow".to_owned(),
@@ -241,7 +250,7 @@ mod tests {
 
     #[test]
     fn every_field_of_the_constraints_has_a_key() {
-        let fields = serde_json::to_value(Constraints::default()).expect("plain");
+        let fields = serde_json::to_value(Constraints { quantile: Some(Ppm(900_000)), ..Constraints::default() }).expect("plain");
         assert_eq!(fields.as_object().expect("a struct").len(), LimitKey::ALL.len());
         let mut names: Vec<&str> = LimitKey::ALL.iter().map(|key| key.name()).collect();
         names.sort_unstable();

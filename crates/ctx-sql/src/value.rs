@@ -104,6 +104,13 @@ pub(crate) fn share(literal: &Literal) -> Result<Ppm, String> {
     }
 }
 
+/// A quantile at which limits are kept.
+pub(crate) fn quantile(literal: &Literal) -> Result<Ppm, String> {
+    let share = share(literal)?;
+    let fits = (Ppm(500_000)..Ppm::ONE).contains(&share);
+    fits.then_some(share).ok_or_else(|| format!("expected a quantile from 0.5 to below 1, found {}", literal.shown()))
+}
+
 /// In millionths.
 pub(crate) fn weight(literal: &Literal) -> Result<i64, String> {
     const WEIGHT_MAX: u64 = 1_000_000_000_000;

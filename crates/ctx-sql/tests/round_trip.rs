@@ -65,8 +65,9 @@ fn limits() -> impl Strategy<Value = Vec<Limit>> {
             Limit::RequireApproval(flag),
             Limit::Sensitivity(label),
             Limit::UncertainLatency(uncertain),
+            Limit::Quantile(Ppm(500_000 + ppm / 3)),
         ];
-        subsequence(all, 0..=14)
+        subsequence(all, 0..=15)
     })
 }
 
