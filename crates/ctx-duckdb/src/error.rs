@@ -51,6 +51,28 @@ pub enum DuckError {
         /// The first ordinal that was not found.
         ordinal: u32,
     },
+    /// A file of rows cannot be read.
+    #[error("reading {}{}: {reason}", path.display(), if *line > 0 { format!(", line {line}") } else { String::new() })]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The line, 0 if none.
+        line: u64,
+        /// Why.
+        reason: String,
+    },
+    /// A query is not one that may run here.
+    #[error("checking the SQL: {reason}")]
+    Refused {
+        /// What is not allowed, or DuckDB's words.
+        reason: String,
+    },
+    /// A query took longer than it may.
+    #[error("querying: stopped after {seconds} seconds")]
+    OutOfTime {
+        /// The limit.
+        seconds: u64,
+    },
     /// A request that contradicts the segment.
     #[error("{doing} {}: {problem}", path.display())]
     Inconsistent {
@@ -72,12 +94,23 @@ impl DuckError {
             DuckError::Open { .. } | DuckError::Missing { .. } | DuckError::Statement { .. } => {
                 Some("if the file is damaged, `ctxrt index` builds it again from the sources")
             }
+            DuckError::Read { .. } => Some("correct the file or leave it out of the source"),
+            DuckError::Refused { .. } => Some("write one SELECT over the tables that `ctxrt sources` lists"),
+            DuckError::OutOfTime { .. } => Some("narrow the query down"),
             DuckError::Inconsistent { .. } => None,
         }
     }
 
     pub(crate) fn open(path: &Path, reason: impl std::fmt::Display) -> DuckError {
         DuckError::Open { path: path.to_owned(), reason: first_line(reason) }
+    }
+
+    pub(crate) fn read(path: &Path, line: u64, reason: impl std::fmt::Display) -> DuckError {
+        DuckError::Read { path: path.to_owned(), line, reason: first_line(reason) }
+    }
+
+    pub(crate) fn refused(reason: impl Into<String>) -> DuckError {
+        DuckError::Refused { reason: reason.into() }
     }
 
     pub(crate) fn statement(doing: &'static str, path: &Path) -> impl FnOnce(duckdb::Error) -> DuckError {

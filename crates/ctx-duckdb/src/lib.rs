@@ -23,7 +23,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Reading order: [`rows`] → [`schema`] → [`writer`] → [`instance`] → [`reads`] → [`statistics`].
+//! Reading order: [`rows`] → [`schema`] → [`writer`] → [`instance`] → [`reads`] → [`statistics`]; [`tables`] stands apart.
 
 pub(crate) mod cache;
 pub(crate) mod columns;
@@ -33,6 +33,7 @@ pub mod reads;
 pub mod rows;
 pub(crate) mod schema;
 pub mod statistics;
+pub mod tables;
 pub mod writer;
 
 pub use error::DuckError;

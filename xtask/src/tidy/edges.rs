@@ -42,7 +42,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("ctx-store", &["ctx-types"]),
     ("ctx-embed", &[]),
     ("ctx-local", &["ctx-types", "ctx-contracts"]),
-    ("ctx-duckdb", &["ctx-types"]),
+    ("ctx-tables", &[]),
+    ("ctx-duckdb", &["ctx-types", "ctx-tables"]),
     // Identifiers are recognised by one piece of code, in goals and in text.
     ("ctx-tantivy", &["ctx-types", "ctx-intent"]),
     ("ctx-http-model", &["ctx-types", "ctx-contracts"]),

@@ -1,0 +1,122 @@
+//! A person's own SQL: one SELECT over the tables of a source, or a refusal before anything runs.
+//!
+//! Decided on DuckDB's own syntax tree, never on words: `json_serialize_sql` parses without executing and knows SELECT
+//! only. The tree is then walked: table functions, tables that are not of the source (a file name in FROM is one) and
+//! functions with effects are refused. The engine's settings (read-only, no external access, locked) refuse the rest.
+
+use crate::error::DuckError;
+use duckdb::Connection;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Longest text.
+const TEXT_BYTES_MAX: usize = 100_000;
+/// Table functions that only make rows.
+const TABLE_FUNCTIONS: &[&str] = &["generate_series", "range", "unnest"];
+/// Functions that change something or tell about the machine; those that read files are table functions.
+const FUNCTIONS: &[&str] = &[
+    "currval",
+    "current_setting",
+    "get_current_timestamp",
+    "getenv",
+    "getvariable",
+    "nextval",
+    "pg_size_pretty",
+    "setseed",
+    "txid_current",
+    "write_log",
+    "json_execute_serialized_sql",
+    "query",
+    "query_table",
+    "add_parquet_key",
+    "checkpoint",
+    "force_checkpoint",
+    "random",
+    "uuid",
+];
+
+/// The one SELECT in a text, as DuckDB writes it back. `tables` are the names that may be read.
+pub fn check(connection: &Connection, text: &str, tables: &[&str]) -> Result<String, DuckError> {
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(DuckError::refused(format!("the text is longer than {TEXT_BYTES_MAX} bytes")));
+    }
+    let refused = |error: duckdb::Error| DuckError::refused(first_line(&error.to_string()));
+    let tree: String = connection
+        .query_row("SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", [text], |row| row.get(0))
+        .map_err(refused)?;
+    let tree: Value =
+        serde_json::from_str(&tree).map_err(|error| DuckError::refused(format!("its syntax tree cannot be read: {error}")))?;
+    if tree["error"].as_bool() != Some(false) {
+        return Err(DuckError::refused(first_line(tree["error_message"].as_str().unwrap_or("it is not a SELECT"))));
+    }
+    let statements = tree["statements"].as_array().map_or(0, Vec::len);
+    if statements != 1 {
+        return Err(DuckError::refused(format!("one SELECT is expected, {statements} statements were given")));
+    }
+    let mut names: BTreeSet<String> = tables.iter().map(|name| name.to_lowercase()).collect();
+    names.extend(common_tables(&tree));
+    walk(&tree, &names)?;
+    let text: String =
+        connection.query_row("SELECT json_deserialize_sql(CAST(? AS JSON))", [tree.to_string()], |row| row.get(0)).map_err(refused)?;
+    let text = text.trim().trim_end_matches(';').to_owned();
+    connection.prepare(&text).map_err(refused)?;
+    Ok(text)
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+/// Names of common table expressions anywhere in the tree.
+fn common_tables(tree: &Value) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    visit(tree, &mut |value| {
+        if let Some(map) = value["cte_map"]["map"].as_array() {
+            names.extend(map.iter().filter_map(|entry| entry["key"].as_str()).map(str::to_lowercase));
+        }
+        Ok(())
+    })
+    .unwrap_or_default();
+    names
+}
+
+fn visit(value: &Value, look: &mut dyn FnMut(&Value) -> Result<(), DuckError>) -> Result<(), DuckError> {
+    match value {
+        Value::Object(members) => {
+            look(value)?;
+            members.values().try_for_each(|member| visit(member, look))
+        }
+        Value::Array(items) => items.iter().try_for_each(|item| visit(item, look)),
+        _ => Ok(()),
+    }
+}
+
+fn walk(tree: &Value, names: &BTreeSet<String>) -> Result<(), DuckError> {
+    visit(tree, &mut |value| {
+        let lower = |member: &str| value[member].as_str().unwrap_or_default().to_lowercase();
+        match value["type"].as_str() {
+            Some("TABLE_FUNCTION") => {
+                let name = value["function"]["function_name"].as_str().unwrap_or_default().to_lowercase();
+                allowed(TABLE_FUNCTIONS.contains(&name.as_str()), "table function", &name)
+            }
+            Some("BASE_TABLE") => {
+                let elsewhere = !lower("schema_name").is_empty() && lower("schema_name") != "main";
+                allowed(!elsewhere && names.contains(&lower("table_name")), "table", &lower("table_name"))
+            }
+            Some("FUNCTION") => {
+                let name = lower("function_name");
+                allowed(
+                    !FUNCTIONS.contains(&name.as_str()) && !name.starts_with("read_") && !name.starts_with("duckdb_"),
+                    "function",
+                    &name,
+                )
+            }
+            Some("SHOW_REF") => allowed(false, "statement", "SHOW or DESCRIBE"),
+            _ => Ok(()),
+        }
+    })
+}
+
+fn allowed(is_allowed: bool, what: &str, name: &str) -> Result<(), DuckError> {
+    if is_allowed { Ok(()) } else { Err(DuckError::refused(format!("{what} {name:?} may not be used here"))) }
+}

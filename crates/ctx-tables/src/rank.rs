@@ -1,0 +1,292 @@
+//! Which query is meant, and how likely that is: a log-linear model over [`crate::features`], fitted on questions with
+//! known answers, and a calibration of its probability. Where no reading is likely enough, a refusal that says why.
+
+use crate::candidates::{Candidate, Grounded};
+use crate::features::{Leftovers, Sink, features, is_lexical, leftovers};
+use crate::interpret::{Rows, interpret};
+use crate::query::Query;
+use crate::question::Question;
+use crate::schema::Table;
+use crate::values::ValueIndex;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+use std::sync::OnceLock;
+
+/// Coefficients as shipped.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Coefficients {
+    /// What they were fitted on.
+    pub provenance: String,
+    /// Weights by feature.
+    pub weights: BTreeMap<String, f64>,
+    /// Weights of the calibration by feature of the best reading.
+    pub calibration: BTreeMap<String, f64>,
+    /// P(right) from which a reading is answered.
+    pub threshold: f64,
+}
+
+/// A model ready for use: weights by the hash of the feature's name.
+#[derive(Clone, Debug)]
+pub struct Model {
+    weights: BTreeMap<u64, f64>,
+    calibration: BTreeMap<u64, f64>,
+    /// P(right) from which a reading is answered.
+    pub threshold: f64,
+}
+
+impl Model {
+    /// From coefficients.
+    pub fn new(coefficients: &Coefficients) -> Model {
+        let hashed =
+            |weights: &BTreeMap<String, f64>| weights.iter().map(|(name, weight)| (hash(format_args!("{name}")), *weight)).collect();
+        Model { weights: hashed(&coefficients.weights), calibration: hashed(&coefficients.calibration), threshold: coefficients.threshold }
+    }
+
+    /// The shipped one.
+    pub fn shipped() -> &'static Model {
+        static MODEL: OnceLock<Model> = OnceLock::new();
+        MODEL.get_or_init(|| {
+            let coefficients =
+                serde_json::from_str(include_str!("../coefficients/tables.json")).expect("shipped with the crate and tested");
+            Model::new(&coefficients)
+        })
+    }
+
+    /// The score of a candidate.
+    pub fn score(&self, on: &Grounded<'_>, candidate: &Candidate) -> f64 {
+        let mut sum = Sum { weights: &self.weights, total: 0.0 };
+        features(on, candidate, &mut sum);
+        sum.total
+    }
+
+    fn calibrated(&self, signals: &[String], log_odds: f64) -> f64 {
+        let slope = self.calibration.get(&hash(format_args!("log_odds"))).copied().unwrap_or(1.0);
+        let mut total = slope * log_odds;
+        for signal in signals {
+            total += self.calibration.get(&hash(format_args!("{signal}"))).copied().unwrap_or(0.0);
+        }
+        1.0 / (1.0 + libm::exp(-total))
+    }
+}
+
+struct Sum<'a> {
+    weights: &'a BTreeMap<u64, f64>,
+    total: f64,
+}
+
+impl Sink for Sum<'_> {
+    fn add(&mut self, name: fmt::Arguments<'_>) {
+        self.total += self.weights.get(&hash(name)).copied().unwrap_or(0.0);
+    }
+}
+
+struct Fnv(u64);
+
+impl Write for Fnv {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(())
+    }
+}
+
+fn hash(name: fmt::Arguments<'_>) -> u64 {
+    let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
+    // Writing to a number cannot fail.
+    let _ = hasher.write_fmt(name);
+    hasher.0
+}
+
+/// A table that a goal may be about.
+#[derive(Clone, Copy, Debug)]
+pub struct Offered<'a> {
+    /// Its schema.
+    pub table: &'a Table,
+    /// Its values.
+    pub index: &'a ValueIndex,
+    /// Its rows, of small tables: readings whose result is empty are dropped, and readings with equal results agree.
+    pub rows: Option<&'a Rows>,
+}
+
+/// One reading of a goal over one of the tables.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Position of the table among those that were offered.
+    pub table: usize,
+    /// The query.
+    pub query: Query,
+    /// The model's score.
+    pub score: f64,
+    /// What it leaves unexplained.
+    pub left: Leftovers,
+    /// Signals of the calibration, by name; of the first few readings only.
+    pub signals: Vec<String>,
+    /// Its result, of the first few readings over small tables only.
+    pub values: Option<Vec<String>>,
+    candidate: Candidate,
+}
+
+/// Readings whose result is looked at.
+const LOOKED_AT_MAX: usize = 12;
+
+/// The reading that is meant.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Position of the table.
+    pub table: usize,
+    /// The query.
+    pub query: Query,
+    /// P(this is what was asked), calibrated.
+    pub probability: f64,
+}
+
+/// Why nothing is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    /// Nothing in the goal names a column or a value.
+    NoMatch,
+    /// Several readings fit about equally.
+    Ambiguous {
+        /// In words, the likeliest first.
+        readings: Vec<String>,
+    },
+    /// The likeliest reading is not likely enough.
+    Unlikely {
+        /// It, in words.
+        reading: String,
+        /// Its probability.
+        probability: f64,
+        /// Words that it does not explain.
+        unexplained: Vec<String>,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NoMatch => f.write_str("nothing in the goal names a column or a value of the tables"),
+            Refusal::Ambiguous { readings } => write!(f, "the goal fits {} about equally", readings.join(" and ")),
+            Refusal::Unlikely { reading, probability, unexplained } => {
+                write!(f, "the likeliest reading is {reading}, P = {probability:.2}")?;
+                match unexplained.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, "; not explained: {}", unexplained.join(", ")),
+                }
+            }
+        }
+    }
+}
+
+/// What a goal means over some tables.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The likeliest reading with its calibrated probability, answered or not; none without any match.
+    pub best: Option<Choice>,
+    /// Why the best is not to be answered.
+    pub refusal: Option<Refusal>,
+}
+
+/// Readings of a goal over all tables, best first, the best of equal queries kept.
+pub fn readings(tables: &[Offered<'_>], question: &Question, model: &Model) -> Vec<Reading> {
+    let mut found: BTreeMap<(usize, Query), Reading> = BTreeMap::new();
+    let grounded: Vec<Grounded<'_>> = tables.iter().map(|offered| Grounded::new(offered.table, offered.index, question)).collect();
+    for (table, on) in grounded.iter().enumerate() {
+        if on.mentions.is_empty() && on.conditions.is_empty() && on.table_named.is_empty() && tables.len() > 1 {
+            continue;
+        }
+        for candidate in on.candidates() {
+            let score = model.score(on, &candidate);
+            let key = (table, candidate.query.clone());
+            if found.get(&key).is_some_and(|before| before.score >= score) {
+                continue;
+            }
+            let query = candidate.query.clone();
+            found.insert(key, Reading { table, query, score, left: Leftovers::default(), signals: Vec::new(), values: None, candidate });
+        }
+    }
+    let mut found: Vec<Reading> = found.into_values().collect();
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.table.cmp(&b.table)).then_with(|| a.query.cmp(&b.query)));
+    look(tables, &mut found);
+    let count = found.len();
+    for reading in found.iter_mut().take(4) {
+        let on = &grounded[reading.table];
+        reading.left = leftovers(on, &reading.candidate);
+        reading.signals = signals(on, &reading.candidate);
+        reading.signals.push(format!("readings:{}", libm::log2(count as f64 + 1.0) as u32));
+    }
+    found
+}
+
+/// Drops the first readings whose result is known to be empty and keeps the results of the others.
+fn look(tables: &[Offered<'_>], found: &mut Vec<Reading>) {
+    let mut at = 0;
+    for _ in 0..LOOKED_AT_MAX {
+        let Some(reading) = found.get_mut(at) else { return };
+        let Some(rows) = tables[reading.table].rows else {
+            at += 1;
+            continue;
+        };
+        let values = interpret(tables[reading.table].table, rows, &reading.query);
+        if values.is_empty() {
+            found.remove(at);
+        } else {
+            reading.values = Some(values);
+            at += 1;
+        }
+    }
+}
+
+/// Signals of the calibration: features of the reading that do not name its words, and the size of the question.
+fn signals(on: &Grounded<'_>, candidate: &Candidate) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    features(on, candidate, &mut names);
+    names.retain(|name| !is_lexical(name));
+    names.push("bias".to_owned());
+    names.push(format!("words:{}", on.question.words.len().min(20) / 4));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Log-odds of the best reading, and those that give the same result, against all others.
+pub fn log_odds(readings: &[Reading]) -> f64 {
+    let Some(best) = readings.first() else { return f64::NEG_INFINITY };
+    let weight = |r: &Reading| libm::exp(r.score - best.score);
+    let agrees = |r: &&Reading| r.values.is_some() && r.values == best.values && r.table == best.table;
+    let with: f64 = 1.0 + readings[1..].iter().filter(agrees).map(weight).sum::<f64>();
+    let against: f64 = readings[1..].iter().filter(|r| !agrees(r)).map(weight).sum();
+    libm::log(with / against.max(1e-4)).clamp(-LOG_ODDS_MAX, LOG_ODDS_MAX)
+}
+
+/// Beyond this the odds say nothing more: readings that were not thought of are not among them.
+const LOG_ODDS_MAX: f64 = 3.0;
+/// Readings whose score is this close to the best are as good as it.
+const TIE: f64 = 0.05;
+
+/// What a goal means over some tables, by the shipped coefficients.
+pub fn parse(tables: &[Offered<'_>], goal: &str) -> Parsed {
+    parse_with(tables, goal, Model::shipped())
+}
+
+/// What a goal means over some tables.
+pub fn parse_with(tables: &[Offered<'_>], goal: &str, model: &Model) -> Parsed {
+    let question = Question::new(goal);
+    let readings = readings(tables, &question, model);
+    let Some(best) = readings.first() else { return Parsed { best: None, refusal: Some(Refusal::NoMatch) } };
+    let probability = model.calibrated(&best.signals, log_odds(&readings));
+    let describe = |reading: &Reading| crate::describe::describe(tables[reading.table].table, &reading.query);
+    let differs = |r: &&Reading| r.values.is_none() || r.values != best.values;
+    let close = readings.iter().skip(1).take_while(|r| best.score - r.score < TIE).filter(differs).take(3);
+    let tied: Vec<&Reading> = std::iter::once(best).chain(close).collect();
+    let refusal = if tied.len() > 1 {
+        Some(Refusal::Ambiguous { readings: tied.into_iter().map(describe).collect() })
+    } else if probability < model.threshold {
+        let unexplained = best.left.words.iter().map(|at| question.words[*at].text.clone()).collect();
+        Some(Refusal::Unlikely { reading: describe(best), probability, unexplained })
+    } else {
+        None
+    };
+    Parsed { best: Some(Choice { table: best.table, query: best.query.clone(), probability }), refusal }
+}
