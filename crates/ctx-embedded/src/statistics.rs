@@ -99,9 +99,7 @@ impl SourceStatistics {
 
     /// The label that the values found would raise the source to.
     pub(crate) fn raised(&self) -> Sensitivity {
-        const ALL: [Detector; 7] =
-            [Detector::Card, Detector::Iban, Detector::NationalId, Detector::Secret, Detector::Phone, Detector::Email, Detector::Address];
-        let found = ALL.iter().filter(|detector| self.sensitive.get(detector.name()).is_some_and(|count| *count > 0));
+        let found = Detector::ALL.iter().filter(|detector| self.sensitive.get(detector.name()).is_some_and(|count| *count > 0));
         found.map(|detector| detector.raises_to()).fold(Sensitivity::Public, Sensitivity::max)
     }
 }

@@ -23,6 +23,7 @@ pub fn redact(mut explanation: Explanation) -> Explanation {
         words.push(operand.clone());
         *operand = hash(operand);
     }
+    explanation.intent.sensitive_topics = explanation.intent.sensitive_topics.iter().map(|topic| hash(topic)).collect();
     if let Some(time) = &mut explanation.intent.time {
         time.text = hash(&time.text);
     }

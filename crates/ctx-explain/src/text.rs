@@ -234,6 +234,9 @@ fn intent(explanation: &Explanation) -> String {
     if !identifiers.is_empty() {
         out.push_str(&format!("; identifiers: {}", identifiers.join(", ")));
     }
+    if !intent.sensitive_topics.is_empty() {
+        out.push_str(&format!("; about: {} (words raise no label)", intent.sensitive_topics.join(", ")));
+    }
     if intent.sensitivity != ctx_types::Sensitivity::Internal {
         out.push_str(&format!("; sensitivity: {}", intent.sensitivity));
     }

@@ -19,7 +19,8 @@ Labels
   evidence  multi_hop, 2_hop, 3_hop -> multi-hop · single_hop, 1_hop, alerts -> one passage, cisi -> many passages ·
             sql, table -> table · logs -> log window · git -> many passages · qmsum -> many passages, "whole meeting" -> whole corpus.
 `scripts/seeds.tsv` (written for this crate, in eight languages) carries all three labels for what the sets lack: code, actions,
-metrics, pages, services, counting over whole files.
+metrics, pages, services, counting over whole files; those written for one kind of source only (commit subjects, log lines, chains of
+relations, questions about meetings and tables) leave the other two labels empty.
 """
 import csv, datetime, hashlib, json, pathlib, struct, subprocess, sys
 import numpy as np
@@ -150,7 +151,8 @@ def examples(data, seeds):
             out.append((row["id"], "clinc150", row["text"], (None, label, None), 0.5, is_train(row["id"])))
     with open(seeds, encoding="utf-8", newline="") as file:
         for at, row in enumerate(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)):
-            out.append((f"seed-{at:04}", "seeds", row["text"], (row["source"], row["answer"], row["evidence"]), SEED_WEIGHT, True))
+            labels = tuple(row[head] or None for head in ("source", "answer", "evidence"))
+            out.append((f"seed-{at:04}", "seeds", row["text"], labels, SEED_WEIGHT, True))
     return out
 
 

@@ -9,7 +9,7 @@ use crate::identifiers::Identifier;
 use crate::times::{TimeMention, times};
 use crate::words::{Word, words};
 use crate::{IntentModel, language, operands, sensitive};
-use ctx_types::intent::{AnswerShape, Bucket, Intent, TimeScope};
+use ctx_types::intent::{AnswerShape, Bucket, Entity, Intent, SensitiveSpan, TimeScope};
 use ctx_types::{Ppm, Sensitivity};
 
 /// The intent of a goal: a pure function of its text and the coefficients. Work is linear in the text; of a long goal the
@@ -23,10 +23,14 @@ pub fn analyze(goal: &str, model: &IntentModel) -> Intent {
         answer: facets.answer,
         evidence: facets.evidence,
         sources: facets.sources,
-        entities: entities(goal, &read.words, &read.names, &read.times),
+        entities: entities(goal, &read.words, &read.names, &read.times)
+            .into_iter()
+            .filter(|entity| !inside_value(entity, &spans))
+            .collect(),
         risk,
         sensitivity: spans.iter().map(|span| span.raises_to).fold(Sensitivity::Internal, Sensitivity::max),
         sensitive_spans: spans,
+        sensitive_topics: sensitive::topics(&read.words),
         time: time_scope(goal, &read.times),
         language: read.language.to_owned(),
         negated: has(&read.matches, Cue::Negation),
@@ -37,6 +41,11 @@ pub fn analyze(goal: &str, model: &IntentModel) -> Intent {
     };
     intent.bucket = bucket(&intent, &read.matches);
     intent
+}
+
+/// A part of a sensitive value is no name to look up, and must not be printed as one.
+fn inside_value(entity: &Entity, spans: &[SensitiveSpan]) -> bool {
+    spans.iter().any(|span| span.raises_to > Sensitivity::Internal && span.start < entity.end && entity.start < span.end)
 }
 
 /// The feature vector of a goal: what the training script learns from.
@@ -108,5 +117,5 @@ fn time_scope(goal: &str, times: &[TimeMention]) -> Option<TimeScope> {
 const TIME_GAP_BYTES_MAX: usize = 24;
 
 fn content_words(words: &[Word]) -> u32 {
-    u32::try_from(words.iter().filter(|word| !language::is_function_word(&word.lower)).count()).unwrap_or(u32::MAX)
+    u32::try_from(words.iter().filter(|word| !language::is_function_word(word)).count()).unwrap_or(u32::MAX)
 }

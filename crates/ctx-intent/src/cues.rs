@@ -5,6 +5,7 @@
 
 mod phrases;
 
+use crate::filter::Filter;
 use crate::words::{Word, is_ideograph};
 use std::sync::LazyLock;
 
@@ -90,6 +91,9 @@ pub(crate) fn cues(words: &[Word]) -> Vec<Match> {
 }
 
 fn phrases_at(words: &[Word], at: usize, found: &mut Vec<Match>) {
+    if !FIRST.may_hold(words[at].key) {
+        return;
+    }
     let first = words[at].lower.as_str();
     let from = INDEX.partition_point(|phrase| phrase.words[0].as_str() < first);
     for phrase in INDEX[from..].iter().take_while(|phrase| phrase.words[0] == first) {
@@ -117,6 +121,9 @@ static INDEX: LazyLock<Vec<Phrase>> = LazyLock::new(|| {
     index.dedup();
     index
 });
+
+/// First words of all phrases.
+static FIRST: LazyLock<Filter> = LazyLock::new(|| Filter::of(INDEX.iter().map(|phrase| phrase.words[0].as_str())));
 
 /// Cut as [`crate::words::words`] cuts goals.
 fn tokens(phrase: &str) -> Vec<String> {

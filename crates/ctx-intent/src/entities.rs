@@ -70,8 +70,10 @@ pub(crate) fn is_file(name: &str) -> bool {
 fn quantities(text: &str, words: &[Word], taken: &[Range<usize>], found: &mut Vec<Entity>) {
     let mut from = 0;
     for (at, word) in words.iter().enumerate() {
-        let overlaps = taken.iter().any(|range| range.start < word.range.end && word.range.start < range.end);
-        if word.range.start < from || overlaps || !word.lower.as_bytes()[0].is_ascii_digit() || found.len() >= ENTITIES_MAX {
+        if word.range.start < from || !word.lower.as_bytes()[0].is_ascii_digit() || found.len() >= ENTITIES_MAX {
+            continue;
+        }
+        if taken.iter().any(|range| range.start < word.range.end && word.range.start < range.end) {
             continue;
         }
         let range = quantity(text, words, at);

@@ -202,7 +202,23 @@ fn pairs(text: &str, word: &Range<usize>, run: &Range<usize>, pairing: Pairing) 
         Pairing::Capitals => letters.bytes().all(|byte| byte.is_ascii_uppercase()),
         Pairing::AnyWord => letters.bytes().all(|byte| byte.is_ascii_alphabetic()),
     };
-    blank && long_enough && shaped && digits.bytes().all(|byte| byte.is_ascii_digit())
+    let named = pairing == Pairing::Capitals || !is_unnamed(letters);
+    blank && long_enough && shaped && named && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Words before numbers that name nothing: verbs, counters, prepositions. `returns 502` and `since 2019` are not names.
+fn is_unnamed(word: &str) -> bool {
+    const UNNAMED: &[&str] = &[
+        "a", "about", "above", "after", "all", "and", "are", "around", "as", "at", "before", "below", "between", "by", "card", "chapter",
+        "code", "column", "does", "during", "every", "exactly", "exits", "fails", "first", "for", "from", "gave", "gets", "gives", "got",
+        "had", "has", "have", "in", "is", "last", "least", "line", "lines", "most", "near", "nearly", "next", "number", "of", "on", "only",
+        "or", "out", "over", "page", "past", "per", "phone", "plus", "raises", "reached", "reports", "return", "returned", "returns",
+        "row", "rows", "saw", "section", "sends", "sent", "shows", "since", "sold", "some", "status", "step", "than", "that", "the",
+        "these", "those", "throws", "to", "took", "top", "total", "under", "until", "up", "version", "was", "were", "with", "within",
+        "year", "years",
+    ];
+    let lower = word.to_ascii_lowercase();
+    UNNAMED.binary_search(&lower.as_str()).is_ok()
 }
 
 fn classify_run<'a>(text: &'a str, run: Range<usize>, each: &mut dyn FnMut(Identifier<'a>)) {
@@ -358,6 +374,9 @@ mod tests {
         let found: Vec<String> = query_identifiers("what is sku 73105?").into_iter().map(|found| found.normal).collect();
         assert_eq!(found, ["sku-73105"]);
         assert_eq!(normals("what is sku 73105?"), [""; 0]);
+        for text in ["the proxy returns 502", "since 2019", "status 404 on page 1200", "more than 5000 rows"] {
+            assert_eq!(query_identifiers(text), [], "{text}");
+        }
     }
 
     #[test]

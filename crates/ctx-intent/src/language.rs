@@ -2,6 +2,7 @@
 //!
 //! Goals are short: this decides stemming and display, never what is permitted.
 
+use crate::filter::Filter;
 use crate::words::Word;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -52,9 +53,11 @@ pub(crate) fn detect(text: &str, words: &[Word]) -> &'static str {
 }
 
 /// Whether a word carries no content in any language of the table.
-pub(crate) fn is_function_word(word: &str) -> bool {
-    INDEX.contains_key(word)
+pub(crate) fn is_function_word(word: &Word) -> bool {
+    FILTER.may_hold(word.key) && INDEX.contains_key(word.lower.as_str())
 }
+
+static FILTER: LazyLock<Filter> = LazyLock::new(|| Filter::of(INDEX.keys().copied()));
 
 /// Function word → bit per language, in the order of the table.
 static INDEX: LazyLock<BTreeMap<&'static str, u8>> = LazyLock::new(|| {
@@ -108,7 +111,12 @@ impl Script {
 }
 
 fn by_words(text: &str, words: &[Word]) -> &'static str {
-    let masks: Vec<u8> = words.iter().take(LANGUAGE_WORDS_MAX).filter_map(|word| INDEX.get(word.lower.as_str()).copied()).collect();
+    let masks: Vec<u8> = words
+        .iter()
+        .take(LANGUAGE_WORDS_MAX)
+        .filter(|word| FILTER.may_hold(word.key))
+        .filter_map(|word| INDEX.get(word.lower.as_str()).copied())
+        .collect();
     let marks: Vec<char> = text.chars().take(LANGUAGE_WORDS_MAX * 8).filter(|character| !character.is_ascii()).collect();
     let score = |at: usize, language: &str| {
         let letters = DIACRITICS.iter().find(|(name, _)| *name == language).map_or("", |(_, letters)| letters);

@@ -28,6 +28,7 @@ mod cues;
 mod distribution;
 mod entities;
 mod features;
+mod filter;
 mod language;
 pub mod model;
 mod operands;

@@ -2,6 +2,7 @@
 //!
 //! Found, not resolved: the window is an input of planning, given from outside.
 
+use crate::filter::Filter;
 use crate::words::Word;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +22,7 @@ pub(crate) fn times(text: &str, words: &[Word], language: &str) -> Vec<TimeMenti
     let mut found = Vec::new();
     let mut at = 0;
     while at < words.len() {
-        if !may_open(&words[at].lower) {
+        if !may_open(&words[at]) {
             at += 1;
             continue;
         }
@@ -337,13 +338,17 @@ static INDEX: LazyLock<BTreeMap<&'static str, u8>> = LazyLock::new(|| {
     index
 });
 
+static FILTER: LazyLock<Filter> = LazyLock::new(|| Filter::of(INDEX.keys().copied()));
+
 fn in_list(word: &str, list: u8) -> bool {
     INDEX.get(word).is_some_and(|lists| lists & list != 0)
 }
 
 /// Most words are settled here: a time begins with a digit, an ideograph, or a word of the lists.
-fn may_open(word: &str) -> bool {
-    word.starts_with(|first: char| first.is_ascii_digit() || crate::words::is_ideograph(first)) || INDEX.contains_key(word)
+fn may_open(word: &Word) -> bool {
+    let lower = word.lower.as_str();
+    lower.starts_with(|first: char| first.is_ascii_digit() || crate::words::is_ideograph(first))
+        || FILTER.may_hold(word.key) && INDEX.contains_key(lower)
 }
 
 /// Words that a relative window takes, from `at`; zero where there is none.

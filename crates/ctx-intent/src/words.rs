@@ -12,6 +12,8 @@ pub(crate) const READ_BYTES_MAX: usize = 16 * 1024;
 pub(crate) struct Word {
     /// Lower case, straight apostrophes.
     pub(crate) lower: String,
+    /// Its key in [`crate::filter`].
+    pub(crate) key: u16,
     /// Where it stands, in bytes of the goal.
     pub(crate) range: Range<usize>,
     /// Whether it begins with a capital.
@@ -76,7 +78,7 @@ fn push(text: &str, range: Range<usize>, opens: &mut bool, found: &mut Vec<Word>
     let written = &text[range.clone()];
     let capital = written.chars().next().is_some_and(char::is_uppercase);
     let lower = if written.is_ascii() { written.to_ascii_lowercase() } else { written.to_lowercase().replace('’', "'") };
-    found.push(Word { lower, range, capital, opens_clause: std::mem::take(opens) });
+    found.push(Word { key: crate::filter::key(&lower), lower, range, capital, opens_clause: std::mem::take(opens) });
 }
 
 /// Letters, digits, marks, and an apostrophe or hyphen between two of them.

@@ -111,6 +111,28 @@ fn a_value_raises_the_label_and_a_word_does_not() {
     }
     let leak = read("error 500: password reset link leaks the api_key");
     assert_eq!((leak.bucket, leak.answer_shape()), (Bucket::Incident, AnswerShape::Lookup), "{:?}", leak.answer.0);
+    assert_eq!(leak.sensitive_topics, ["password", "api_key"]);
+}
+
+#[test]
+fn no_part_of_a_sensitive_value_is_an_entity() {
+    for goal in [
+        "Who owns card 4111 1111 1111 1111?",
+        "refund iban DE89 3704 0044 0532 0130 00 from 2024-05-12",
+        "log in with password=\"hunter2.prod\" on db-01.example.org",
+        "Patient A. Example, SSN 078-05-1120",
+        "bounces of jane.doe@mail.example.org",
+        "key AKIAIOSFODNN7EXAMPLE and eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefghijk",
+    ] {
+        let intent = read(goal);
+        assert!(!intent.sensitive_spans.is_empty(), "{goal}");
+        for (entity, span) in intent.entities.iter().flat_map(|entity| intent.sensitive_spans.iter().map(move |span| (entity, span))) {
+            assert!(entity.end <= span.start || span.end <= entity.start, "{goal}: {entity:?}");
+        }
+    }
+    let kept: Vec<String> =
+        read("which host is 10.251.43.21, and why does db-01 refuse jane@example.org?").entities.into_iter().map(|e| e.text).collect();
+    assert_eq!(kept, ["10.251.43.21", "db-01"]);
 }
 
 #[test]

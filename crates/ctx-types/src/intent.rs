@@ -175,6 +175,9 @@ pub struct Intent {
     pub sensitivity: Sensitivity,
     /// What raised it.
     pub sensitive_spans: Vec<SensitiveSpan>,
+    /// Words about sensitive things ("password", "api_key"): a facet for people; they raise nothing, only values do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sensitive_topics: Vec<String>,
     /// Time words.
     pub time: Option<TimeScope>,
     /// ISO 639-1 code, `und` when unsure.

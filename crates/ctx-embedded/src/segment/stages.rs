@@ -16,7 +16,7 @@ use crate::rows::row;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use ctx_duckdb::{DocumentRow, SEGMENT_FILE};
 use ctx_embed::{IdfBuilder, StaticModel, TokenReader};
-use ctx_intent::sensitive;
+use ctx_intent::sensitive::{self, Detector};
 use ctx_store::{DictionaryBuilder, DictionaryTotals, PassageWriter, TermCount};
 use ctx_types::Passage;
 use std::collections::BTreeMap;
@@ -156,6 +156,9 @@ impl Facts {
         self.keys.push(&passage.id, &passage.fingerprint);
         if scans {
             sensitive::for_each(&passage.text, |detector, _| {
+                if detector == Detector::Url {
+                    return;
+                }
                 let counts = self.sensitive.entry(document).or_default();
                 *counts.entry(detector.name().to_owned()).or_insert(0) += 1;
             });

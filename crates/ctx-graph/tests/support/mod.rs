@@ -160,6 +160,7 @@ fn intent() -> Intent {
         risk: Ppm(0),
         sensitivity: Sensitivity::Internal,
         sensitive_spans: Vec::new(),
+        sensitive_topics: Vec::new(),
         time: None,
         language: "en".into(),
         negated: false,

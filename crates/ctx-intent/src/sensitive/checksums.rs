@@ -116,12 +116,53 @@ pub(super) fn dni(number: u32, letter: u8) -> bool {
     b"TRWAGMYFPDXBNJZSQVHLCKE"[number as usize % 23] == letter.to_ascii_uppercase()
 }
 
+/// United Kingdom, NHS number: ten digits, the last a remainder of eleven.
+pub(super) fn nhs(digits: &[u8]) -> bool {
+    digits.len() == 10 && {
+        let check = 11 - weighted(&digits[..9], &[10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11;
+        check % 11 == u32::from(digits[9])
+    }
+}
+
+/// Singapore, NRIC: a letter of the series, seven digits, a check letter.
+pub(super) fn nric(text: &[u8]) -> bool {
+    let digits: Vec<u8> = text.get(1..8).unwrap_or_default().iter().map(|byte| byte.wrapping_sub(b'0')).collect();
+    if text.len() != 9 || digits.iter().any(|digit| *digit > 9) {
+        return false;
+    }
+    let sum = weighted(&digits, &[2, 7, 6, 5, 4, 3, 2]);
+    let (offset, letters) = match text[0] {
+        b'S' => (0, b"JZIHGFEDCBA"),
+        b'T' => (4, b"JZIHGFEDCBA"),
+        b'F' => (0, b"XWUTRQPNMLK"),
+        b'G' => (4, b"XWUTRQPNMLK"),
+        _ => return false,
+    };
+    letters[((sum + offset) % 11) as usize] == text[8]
+}
+
+/// Italy, codice fiscale: sixteen characters, the last a check letter.
+pub(super) fn codice_fiscale(text: &[u8]) -> bool {
+    const ODD: [u32; 26] = [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23];
+    let shaped = text.len() == 16
+        && text.iter().enumerate().all(|(at, byte)| match at {
+            6 | 7 | 9 | 10 | 12..=14 => byte.is_ascii_digit(),
+            _ => byte.is_ascii_uppercase(),
+        });
+    shaped && {
+        let value = |byte: u8| usize::from(if byte.is_ascii_digit() { byte - b'0' } else { byte - b'A' });
+        let sum: u32 =
+            text[..15].iter().enumerate().map(|(at, byte)| if at % 2 == 0 { ODD[value(*byte)] } else { value(*byte) as u32 }).sum();
+        u32::from(text[15] - b'A') == sum % 26
+    }
+}
+
 /// Year, month, day in eight digits.
 pub(super) fn date(digits: &[u8]) -> bool {
     digits.len() == 8 && matches!(digits[..2], [1, 8..=9] | [2, 0]) && month_day(&digits[4..])
 }
 
-fn month_day(digits: &[u8]) -> bool {
+pub(super) fn month_day(digits: &[u8]) -> bool {
     let pair = |at: usize| digits[at] * 10 + digits[at + 1];
     digits.len() == 4 && (1..=12).contains(&pair(0)) && (1..=31).contains(&pair(2))
 }
@@ -137,7 +178,7 @@ mod tests {
     #[test]
     fn published_examples_pass_and_one_changed_digit_fails() {
         type Check = fn(&[u8]) -> bool;
-        let cases: [(Check, &str, &str); 8] = [
+        let cases: [(Check, &str, &str); 9] = [
             (card, "4111 1111 1111 1111", "4111 1111 1111 1112"),
             (card, "3782 822463 10005", "3782 822463 10006"),
             (cpf, "529.982.247-25", "529.982.247-26"),
@@ -146,12 +187,15 @@ mod tests {
             (resident_identity, "110101199003070134", "110101199003070135"),
             (aadhaar, "2341 2341 2346", "2341 2341 2347"),
             (luhn, "79927398713", "79927398710"),
+            (nhs, "943 476 5919", "943 476 5918"),
         ];
         for (check, right, wrong) in cases {
             assert!(check(&digits(right)), "{right}");
             assert!(!check(&digits(wrong)), "{wrong}");
         }
         assert!(iban(b"DE89370400440532013000") && !iban(b"DE88370400440532013000"));
+        assert!(codice_fiscale(b"RSSMRA85T10A562S") && !codice_fiscale(b"RSSMRA85T10A562T"));
+        assert!(nric(b"S1234567D") && !nric(b"S1234567E") && !nric(b"S12345678"));
         assert!(dni(12_345_678, b'Z') && !dni(12_345_678, b'A'));
     }
 }

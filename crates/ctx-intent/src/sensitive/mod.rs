@@ -13,8 +13,13 @@
 
 mod checksums;
 mod contacts;
+mod lettered;
 mod numbers;
 mod secrets;
+mod topics;
+mod urls;
+
+pub(crate) use topics::topics;
 
 use ctx_types::Sensitivity;
 use ctx_types::intent::SensitiveSpan;
@@ -37,9 +42,23 @@ pub enum Detector {
     Email,
     /// A network address. Goals about logs are full of them: counted, but it raises nothing.
     Address,
+    /// A web address. Raises nothing, and is not counted in sources, which are full of them.
+    Url,
 }
 
 impl Detector {
+    /// Every detector.
+    pub const ALL: [Detector; 8] = [
+        Detector::Card,
+        Detector::Iban,
+        Detector::NationalId,
+        Detector::Secret,
+        Detector::Phone,
+        Detector::Email,
+        Detector::Address,
+        Detector::Url,
+    ];
+
     /// The name in spans, statistics and explanations.
     pub fn name(self) -> &'static str {
         match self {
@@ -50,6 +69,7 @@ impl Detector {
             Detector::Phone => "phone",
             Detector::Email => "email",
             Detector::Address => "ip",
+            Detector::Url => "url",
         }
     }
 
@@ -58,7 +78,7 @@ impl Detector {
         match self {
             Detector::Card | Detector::Iban | Detector::NationalId | Detector::Secret => Sensitivity::Restricted,
             Detector::Phone | Detector::Email => Sensitivity::Confidential,
-            Detector::Address => Sensitivity::Internal,
+            Detector::Address | Detector::Url => Sensitivity::Internal,
         }
     }
 }
@@ -152,14 +172,36 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-fn examine(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
+type Found = Option<(Detector, Range<usize>)>;
+
+fn examine(bytes: &[u8], at: usize) -> Found {
+    value(bytes, at).or_else(|| match bytes[at] {
+        b':' => urls::schemed(bytes, at).map(|url| first_value(bytes, at + 1..url.end).unwrap_or((Detector::Url, url))),
+        b'w' | b'W' => urls::bare(bytes, at).map(|url| first_value(bytes, at + 1..url.end).unwrap_or((Detector::Url, url))),
+        _ => None,
+    })
+}
+
+/// The first value inside an address.
+fn first_value(bytes: &[u8], range: Range<usize>) -> Found {
+    let mut at = range.start;
+    while let Some(next) = next_trigger(bytes, at).filter(|next| *next < range.end) {
+        if let Some(found) = value(bytes, next) {
+            return Some(found);
+        }
+        at = after(bytes, next);
+    }
+    None
+}
+
+fn value(bytes: &[u8], at: usize) -> Found {
     match bytes[at] {
         b'0'..=b'9' | b'+' | b'(' => numbers::number(bytes, at),
         b'@' => contacts::email(bytes, at),
         b'=' => secrets::assigned(bytes, at),
         b':' => secrets::credentials(bytes, at).or_else(|| secrets::assigned(bytes, at)).or_else(|| contacts::ipv6(bytes, at)),
         b'-' => secrets::pem(bytes, at),
-        _ => secrets::prefixed(bytes, at).or_else(|| numbers::lettered(bytes, at)).or_else(|| secrets::stated(bytes, at)),
+        _ => secrets::prefixed(bytes, at).or_else(|| lettered::lettered(bytes, at)).or_else(|| secrets::stated(bytes, at)),
     }
 }
 
@@ -202,6 +244,17 @@ mod tests {
             ("api_key: \"0123456789abcdef\"", "secret", "0123456789abcdef"),
             ("use AKIAIOSFODNN7EXAMPLE here", "secret", "AKIAIOSFODNN7EXAMPLE"),
             ("postgres://app:s3cr3tpw@db/x", "secret", "s3cr3tpw"),
+            ("https://app:s3cr3tpw@db.example.org/x", "secret", "s3cr3tpw"),
+            ("see https://www.example.org/a?b=c.", "url", "https://www.example.org/a?b=c"),
+            ("(www.example.org)", "url", "www.example.org"),
+            ("GET https://x.example/cb?token=a1b2c3d4e5", "secret", "a1b2c3d4e5"),
+            ("NHS number 943 476 5919", "national_id", "943 476 5919"),
+            ("Personnummer 811228-9874", "national_id", "811228-9874"),
+            ("codice fiscale RSSMRA85T10A562S", "national_id", "RSSMRA85T10A562S"),
+            ("NRIC S1234567D", "national_id", "S1234567D"),
+            ("PAN ABCPE1234F", "national_id", "ABCPE1234F"),
+            ("SIN number 046 454 286", "national_id", "046 454 286"),
+            ("office,+41 (0)69 979 80 58", "phone", "+41 (0)69 979 80 58"),
         ];
         for (text, detector, value) in cases {
             assert_eq!(found(text), [(detector.to_owned(), value)], "{text}");
@@ -226,6 +279,7 @@ mod tests {
             "commit 6906cacdf1364c53fffcb135830cfd5e4182cc6b std::a::b",
             "git@github.com:org/repo.git",
             "task-skipped sk-learn eyJ AKIA",
+            "http:// is a scheme, www. is a prefix, and std::a://b is neither",
             "weight 71.1 (101.9-50.9) kg, posters (2009 23.7% versus 2), AUC 0.891 (0.877-0.907)",
         ] {
             assert_eq!(found(text), [], "{text}");

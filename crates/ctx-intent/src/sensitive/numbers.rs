@@ -1,5 +1,5 @@
-//! Values made of digit groups: cards, national identifiers, telephone numbers, IPv4 addresses, and those with letters in
-//! front. What the check digits leave open, the grouping and the words before it decide.
+//! Values made of digit groups: cards, national identifiers, telephone numbers, IPv4 addresses. What the check digits leave
+//! open, the grouping and the words before it decide. Values that begin with letters: [`super::lettered`].
 
 use super::{Detector, checksums, is_word};
 use std::ops::Range;
@@ -22,18 +22,18 @@ struct Number {
 }
 
 /// A few bytes on the stack: logs are full of numbers, and an allocation for each would be most of the scan.
-struct Short<const N: usize> {
+pub(super) struct Short<const N: usize> {
     bytes: [u8; N],
     length: usize,
 }
 
 impl<const N: usize> Short<N> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Short { bytes: [0; N], length: 0 }
     }
 
     /// What does not fit is dropped: callers refuse longer numbers first.
-    fn push(&mut self, byte: u8) {
+    pub(super) fn push(&mut self, byte: u8) {
         if let Some(place) = self.bytes.get_mut(self.length) {
             *place = byte;
             self.length += 1;
@@ -51,7 +51,9 @@ impl<const N: usize> std::ops::Deref for Short<N> {
 
 /// A card, national identifier, telephone number or IPv4 address that begins at `at`.
 pub(super) fn number(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
-    if at > 0 && (is_word(bytes[at - 1]) || matches!(bytes[at - 1], b'.' | b'-' | b'/' | b'#' | b'$' | b',') && bytes[at] != b'(') {
+    if at > 0
+        && (is_word(bytes[at - 1]) || matches!(bytes[at - 1], b'.' | b'-' | b'/' | b'#' | b'$' | b',') && !matches!(bytes[at], b'(' | b'+'))
+    {
         return None;
     }
     if !bytes[at].is_ascii_digit() && !bytes.get(at + 1).is_some_and(u8::is_ascii_digit) {
@@ -157,7 +159,10 @@ fn is_national(number: &Number, bytes: &[u8]) -> bool {
     let hyphens = number.separators.iter().all(|separator| *separator == b'-');
     match groups {
         [3, 2, 4] if number.separators.iter().all(|separator| matches!(separator, b'-' | b' ')) => is_ssn(digits),
-        [9] => is_ssn(digits) && named(bytes, number.range.start, &["ssn", "social security"]),
+        [9] if is_ssn(digits) && named(bytes, number.range.start, &["ssn", "social security"]) => true,
+        [9] | [3, 3, 3] => named(bytes, number.range.start, NINE_DIGITS),
+        [10] | [3, 3, 4] => checksums::nhs(digits) && named(bytes, number.range.start, &["nhs"]),
+        [6, 4] if hyphens => checksums::month_day(&digits[2..6]) && checksums::luhn(digits),
         [3, 3, 3, 2] => checksums::cpf(digits) || checksums::snils(digits),
         [11] => {
             checksums::cpf(digits) && named(bytes, number.range.start, &["cpf"])
@@ -177,8 +182,11 @@ fn is_national(number: &Number, bytes: &[u8]) -> bool {
     }
 }
 
+/// Identifiers of nine digits without a form of their own: Canada, Australia, the Netherlands.
+const NINE_DIGITS: &[&str] = &["social insurance", "sin number", "sin:", "tax file", "tfn", "bsn", "burgerservice"];
+
 /// Papers whose numbers have no common form: the word before the number decides.
-const DOCUMENTS: &[&str] = &[
+pub(super) const DOCUMENTS: &[&str] = &[
     "passport",
     "driver's license",
     "drivers license",
@@ -292,7 +300,7 @@ fn is_date_like(number: &Number) -> bool {
 }
 
 /// Whether one of `names` stands shortly before `at`. ASCII letters match in both cases; names begin where words do.
-fn named(bytes: &[u8], at: usize, names: &[&str]) -> bool {
+pub(super) fn named(bytes: &[u8], at: usize, names: &[&str]) -> bool {
     let before = &bytes[at.saturating_sub(CONTEXT_BYTES_MAX)..at];
     let bit = |byte: u8| 1u128 << (byte.to_ascii_lowercase() & 0x7f);
     let firsts = names.iter().fold(0, |firsts, name| firsts | bit(name.as_bytes()[0]));
@@ -305,74 +313,4 @@ fn named(bytes: &[u8], at: usize, names: &[&str]) -> bool {
 
 fn is_digit_or_sign(byte: u8) -> bool {
     byte < 0x80 && !byte.is_ascii_alphabetic()
-}
-
-/// An account, or a national identifier that begins with letters.
-pub(super) fn lettered(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
-    if !bytes[at].is_ascii_uppercase() {
-        return None;
-    }
-    iban(bytes, at).or_else(|| insurance(bytes, at)).or_else(|| foreigner(bytes, at)).or_else(|| document(bytes, at))
-}
-
-/// Two letters, two digits, then groups of letters and digits; the longest prefix whose check digits agree.
-fn iban(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
-    let head = bytes.get(at..at + 4)?;
-    if !head[1].is_ascii_uppercase() || !head[2].is_ascii_digit() || !head[3].is_ascii_digit() {
-        return None;
-    }
-    let mut compact = Vec::with_capacity(34);
-    let mut best = None;
-    for (offset, byte) in bytes[at..].iter().enumerate().take(44) {
-        match byte {
-            b'0'..=b'9' | b'A'..=b'Z' => compact.push(*byte),
-            b' ' | b'-' if offset > 0 => continue,
-            _ => break,
-        }
-        let ends = bytes.get(at + offset + 1).is_none_or(|next| !is_word(*next));
-        if ends && checksums::iban(&compact) {
-            best = Some((Detector::Iban, at..at + offset + 1));
-        }
-    }
-    best
-}
-
-/// United Kingdom, National Insurance: two letters, six digits, one letter, blanks between pairs.
-fn insurance(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
-    if !bytes.get(at + 1).is_some_and(u8::is_ascii_uppercase) {
-        return None;
-    }
-    let mut kinds = Short::<9>::new();
-    let mut end = at;
-    for (offset, byte) in bytes[at..].iter().enumerate().take(13).filter(|(_, byte)| **byte != b' ') {
-        kinds.push(*byte);
-        end = at + offset + 1;
-        if kinds.len() == 9 {
-            break;
-        }
-    }
-    let shaped = kinds.len() == 9
-        && kinds[..2].iter().all(u8::is_ascii_uppercase)
-        && kinds[2..8].iter().all(u8::is_ascii_digit)
-        && matches!(kinds[8], b'A'..=b'D');
-    (shaped && bytes.get(end).is_none_or(|next| !is_word(*next))).then_some((Detector::NationalId, at..end))
-}
-
-/// Spain, NIE: X, Y or Z, seven digits, a letter.
-fn foreigner(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
-    let text = bytes.get(at..at + 9)?;
-    let lead = u32::from(text[0].checked_sub(b'X').filter(|lead| *lead <= 2)?);
-    let shaped = text[1..8].iter().all(u8::is_ascii_digit) && bytes.get(at + 9).is_none_or(|next| !is_word(*next));
-    let value = text[1..8].iter().fold(lead, |value, byte| value * 10 + u32::from(byte.wrapping_sub(b'0') % 10));
-    (shaped && checksums::dni(value, text[8])).then_some((Detector::NationalId, at..at + 9))
-}
-
-/// A passport or licence number: one or two letters and digits behind the paper's name.
-fn document(bytes: &[u8], at: usize) -> Option<(Detector, Range<usize>)> {
-    let length = bytes[at..].iter().take(20).take_while(|byte| is_word(**byte)).count();
-    let digits = bytes[at..at + length].iter().filter(|byte| byte.is_ascii_digit()).count();
-    if digits < 5 || length > digits + 3 {
-        return None;
-    }
-    named(bytes, at, DOCUMENTS).then_some((Detector::NationalId, at..at + length))
 }

@@ -20,6 +20,9 @@ pub(super) fn intent(intent: &Intent) -> String {
     for span in &intent.sensitive_spans {
         let _ = writeln!(out, "sensitive {} at {}..{} raises to {}", span.detector, span.start, span.end, span.raises_to);
     }
+    if !intent.sensitive_topics.is_empty() {
+        let _ = writeln!(out, "about     {}", intent.sensitive_topics.join(", "));
+    }
     if let Some(time) = &intent.time {
         let _ = writeln!(out, "time      `{}` {}", time.text, if time.relative { "relative" } else { "absolute" });
     }
