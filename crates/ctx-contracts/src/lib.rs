@@ -45,7 +45,7 @@ pub use error::{ErrorKind, PluginError};
 pub use knowledge::{Fact, Knowledge};
 pub use metrics::{ExecMetrics, Metered};
 pub use model::{FinishReason, Message, Model, ModelRequest, ModelResponse, Role};
-pub use policy::{Decision, Policy, PolicyQuestion};
+pub use policy::{Decision, ModelFacts, Policy, PolicyFacts, PolicyQuestion, SourceFacts};
 pub use reasoner::{Answer, ContextPassage, ModelAccess, ReasonRequest, Reasoner};
 pub use reranker::Reranker;
 pub use retriever::{RetrieveRequest, Retriever};

@@ -3,7 +3,7 @@
 use crate::PluginError;
 use async_trait::async_trait;
 use ctx_types::intent::SensitiveSpan;
-use ctx_types::{ModelName, Principal, Sensitivity, SourceName};
+use ctx_types::{ModelName, NanoUsd, Principal, Sensitivity, SourceKind, SourceName, Tokens};
 
 /// What is asked: may this principal's data of this sensitivity go from this source to this model?
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,47 @@ pub struct PolicyQuestion {
     pub model: Option<ModelName>,
     /// Tightest label in play.
     pub sensitivity: Sensitivity,
+    /// What is known about source, model and call before planning.
+    pub facts: PolicyFacts,
+}
+
+/// What is known before planning about what is asked. `None` is unknown or not asked about, never zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PolicyFacts {
+    /// The source.
+    pub source: Option<SourceFacts>,
+    /// The model.
+    pub model: Option<ModelFacts>,
+    /// Most input tokens of one call, by limits and context window.
+    pub input_tokens: Option<Tokens>,
+    /// Most output tokens of one call.
+    pub output_tokens: Option<Tokens>,
+    /// What one such call costs at most; unknown where a price or a bound is.
+    pub cost: Option<NanoUsd>,
+}
+
+/// Facts of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFacts {
+    /// What it is made of.
+    pub kind: SourceKind,
+    /// Passages.
+    pub passages: u64,
+    /// Tokens of all of them.
+    pub tokens: Tokens,
+}
+
+/// Facts of a model tier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// The provider's name of the model.
+    pub model: String,
+    /// Wire adapter.
+    pub provider: String,
+    /// Whether it runs here.
+    pub local: bool,
+    /// Highest label it may see.
+    pub accepts: Sensitivity,
 }
 
 /// The answer.

@@ -3,6 +3,7 @@
 //! - [`model`]: the cost model itself, one `match` over operator kinds, on one screen.
 //! - [`evidence`]: P(the needed evidence is read) before retrieval, and its calibration on the scores seen after it.
 //! - [`quality`]: P(right | evidence) of answerers, with n and provenance.
+//! - [`tokens`]: counts of tokenizers that are not here, from counts of those that are.
 //! - [`statistics`]: measured residuals that correct the priors and report their own error.
 //!
 //! Coefficients are files under `coefficients/`, each with its provenance; formulas cite `CITATIONS.md`.
@@ -12,5 +13,6 @@ pub mod evidence;
 pub mod model;
 pub mod quality;
 pub mod statistics;
+pub mod tokens;
 
 pub use model::{CostInputs, estimate};

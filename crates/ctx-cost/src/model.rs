@@ -7,7 +7,7 @@ use ctx_types::catalog::SourceState;
 use ctx_types::estimate::AlternativeEstimate;
 use ctx_types::{
     AccessPath, Alternative, Catalog, Certainty, Constraints, Estimated, Intent, Layout, Micros, ModelEntry, ModelName, NanoUsd, Operator,
-    PicoUsd, Ppm, Probe, Settings, SourceEntry, SourceName, Stage, Tokens,
+    Ppm, Probe, Settings, SourceEntry, SourceName, Stage, Tokens,
 };
 use std::collections::BTreeMap;
 
@@ -186,29 +186,25 @@ pub fn output_tokens(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEn
     (Estimated::new(learned.value.min(cap), learned.low.min(cap), learned.high.min(cap), learned.certainty, learned.provenance), cap)
 }
 
-/// Tokens that a prompt of `context` tokens counts under the model's tokenizer: (expected, bound).
-pub fn prompt_tokens(inputs: &CostInputs<'_>, entry: &ModelEntry, context: Tokens) -> (Tokens, Tokens) {
+/// Tokens that a prompt of `context` tokens counts under the model's tokenizer: (expected, bound). The multiplier of an
+/// unknown tokenizer is the prior's until the endpoint reported what its prompts count.
+pub fn prompt_tokens(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, context: Tokens) -> (Tokens, Tokens) {
     let o200k = context + inputs.probe.goal_tokens + inputs.prompt_overhead;
     match &entry.tokenizer {
-        ctx_types::catalog::TokenizerFamily::Other { multiplier_milli: m } => {
+        ctx_types::catalog::TokenizerFamily::Other { multiplier_milli } => {
+            let key = StatKey::model(inputs.tenant, Field::TokenRatio, model, inputs.intent.bucket);
+            let m = inputs.statistics.corrected(&key, multiplier_milli.clone());
             (Tokens(o200k.get() * u64::from(m.value) / 1_000), Tokens((o200k.get() * u64::from(m.high)).div_ceil(1_000)))
         }
         _ => (o200k, o200k),
     }
 }
 
-/// Price of `tokens`, zero where unknown: the plan then says that its cost is incomplete.
-pub fn price(price: Option<PicoUsd>, tokens: Tokens) -> PicoUsd {
-    price.unwrap_or(PicoUsd(0)).times(tokens)
-}
-
 fn call(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, context: Tokens) -> AlternativeEstimate {
-    let (input, input_bound) = prompt_tokens(inputs, entry, context);
+    let (input, input_bound) = prompt_tokens(inputs, model, entry, context);
     let (output, cap) = output_tokens(inputs, model, entry);
-    let total = |i: Tokens, o: Tokens| (price(entry.prices.input, i) + price(entry.prices.output, o)).ceil_nano();
-    let known = entry.prices.input.is_some() && entry.prices.output.is_some();
-    let free = entry.prices.input == Some(PicoUsd(0)) && entry.prices.output == Some(PicoUsd(0));
-    let certainty = match (known, free) {
+    let total = |i: Tokens, o: Tokens| entry.prices.fresh(i, o).ceil_nano();
+    let certainty = match (entry.prices.known(), entry.prices.is_free()) {
         (false, _) => Certainty::Unknown,
         (true, true) => Certainty::Configured,
         (true, false) => output.certainty,
@@ -234,7 +230,7 @@ fn call(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, context:
         cost: Some(Estimated::new(
             total(input, output.value),
             total(input, output.low),
-            total(input_bound, cap),
+            entry.prices.bound(input_bound, cap).ceil_nano(),
             certainty,
             entry.prices.provenance.clone(),
         )),

@@ -1,11 +1,13 @@
 //! What a run teaches the statistics, and what it must not.
 
 use ctx_cost::statistics::{Field, Observation, OperatorClass, SizeClass, StatKey, Statistics, TraceContext, from_trace};
+use ctx_types::catalog::{Availability, Locality, Prices, TokenizerFamily};
 use ctx_types::estimate::AlternativeEstimate;
 use ctx_types::outcome::{Spend, Verdict};
-use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, TRACE_SCHEMA_VERSION};
+use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, PromptCount, TRACE_SCHEMA_VERSION};
 use ctx_types::{
-    AccessPath, Bucket, Catalog, Certainty, ContentId, Estimated, Micros, NanoUsd, Outcome, Ppm, Probe, Status, Tokens, Trace,
+    AccessPath, Bucket, Catalog, Certainty, ContentId, Estimated, Micros, ModelEntry, ModelName, NanoUsd, Outcome, Ppm, Probe, Sensitivity,
+    Status, Tokens, Trace,
 };
 
 const AT: u64 = 1_700_000_000;
@@ -159,4 +161,37 @@ fn the_same_run_absorbed_twice_counts_once() {
     let observations = read(&trace(vec![node("answer", "answer extractive", NodeStatus::Done, (0, 2_000))]), &Statistics::default());
     let once = Statistics::default().absorb(&observations, AT);
     assert_eq!(once.absorb(&observations, AT), once);
+}
+
+#[test]
+fn a_reported_prompt_teaches_the_multiplier_of_an_unknown_tokenizer() {
+    let name = ModelName::new("local").expect("a name");
+    let millis = |value| prior(Micros(value), Micros(value / 2), Micros(value * 2));
+    let entry = ModelEntry {
+        model: "m".into(),
+        provider: "openai_compatible".into(),
+        locality: Locality::Local,
+        accepts: Sensitivity::Restricted,
+        context_window: None,
+        max_output: None,
+        prices: Prices::free("configured: local"),
+        first_token: millis(1_000),
+        per_token: millis(10),
+        output_tokens: prior(Tokens(100), Tokens(10), Tokens(200)),
+        tokenizer: TokenizerFamily::Other { multiplier_milli: prior(1_100, 850, 1_350) },
+        availability: Availability::Available,
+        good_for: Vec::new(),
+    };
+    let known = ModelEntry { tokenizer: TokenizerFamily::O200k, ..entry.clone() };
+    let told = |entry: ModelEntry, counted: u64, reported: u64| {
+        let mut answer = node("answer", "answer single_shot local", NodeStatus::Done, (0, 1_000));
+        answer.actual.prompt = Some(PromptCount { counted: Tokens(counted), reported: Tokens(reported) });
+        let catalog = Catalog { models: [(name.clone(), entry)].into(), ..Catalog::default() };
+        let statistics = Statistics::default();
+        let context = TraceContext { bucket: Bucket::Conceptual, catalog: &catalog, statistics: &statistics, at: AT };
+        of(&from_trace(&trace(vec![answer]), &context), Field::TokenRatio)
+    };
+    assert_eq!(told(entry.clone(), 4_000, 5_000), [named("local", 1_100, 1_250)]);
+    assert_eq!(told(entry, 40, 90), [], "a short prompt says little");
+    assert_eq!(told(known, 4_000, 4_100), [], "a known tokenizer is counted");
 }

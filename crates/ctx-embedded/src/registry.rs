@@ -102,7 +102,9 @@ fn tier_settings(tier: &Tier) -> TierSettings {
             cache_write: price.cache_write,
             output: price.output,
             provenance: "configured".to_owned(),
+            ..Prices::default()
         }),
+        table: None,
         tokenizer: tier.tokenizer.clone(),
     }
 }

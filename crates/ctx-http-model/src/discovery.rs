@@ -1,9 +1,9 @@
 //! What a tier can do: configured, discovered, or prior; cached for a minute.
 
 use crate::client::OpenAiCompatible;
-use crate::prices::built_in;
+use crate::prices::Listed;
 use ctx_types::catalog::{Availability, Locality, Prices, TokenizerFamily};
-use ctx_types::{Certainty, Estimated, Micros, ModelEntry, PicoUsd, Sensitivity, Tokens};
+use ctx_types::{Certainty, Estimated, Micros, ModelEntry, Sensitivity, Tokens};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -61,8 +61,8 @@ fn window(list: &Value, model: &str) -> Option<Tokens> {
 pub(crate) fn entry(client: &OpenAiCompatible, found: &Discovered) -> ModelEntry {
     let settings = &client.settings;
     let locality = settings.locality();
-    let table = built_in();
-    let (listed_window, listed_output) = table.limits(&settings.model);
+    let listed = settings.listed();
+    let (listed_window, listed_output) = listed.as_ref().map_or((None, None), |listed| (listed.context_window, listed.max_output));
     let (value, low, high) = OUTPUT_PRIOR;
     let cap = settings.max_output.or(listed_output);
     ModelEntry {
@@ -72,7 +72,7 @@ pub(crate) fn entry(client: &OpenAiCompatible, found: &Discovered) -> ModelEntry
         accepts: settings.accepts.unwrap_or(if locality == Locality::Local { Sensitivity::Restricted } else { Sensitivity::Internal }),
         context_window: settings.context_window.or(found.window).or(listed_window),
         max_output: cap,
-        prices: prices(client, locality),
+        prices: prices(client, locality, listed),
         first_token: latency_prior(locality, (400_000, 2_500_000), (700_000, 2_500_000)),
         per_token: latency_prior(locality, (25_000, 120_000), (15_000, 50_000)),
         output_tokens: Estimated::new(
@@ -88,16 +88,15 @@ pub(crate) fn entry(client: &OpenAiCompatible, found: &Discovered) -> ModelEntry
     }
 }
 
-fn prices(client: &OpenAiCompatible, locality: Locality) -> Prices {
+fn prices(client: &OpenAiCompatible, locality: Locality, listed: Option<Listed>) -> Prices {
     let settings = &client.settings;
     if let Some(prices) = &settings.prices {
         return prices.clone();
     }
     if locality == Locality::Local {
-        let free = Some(PicoUsd(0));
-        return Prices { input: free, cached_input: free, cache_write: free, output: free, provenance: "configured: local".to_owned() };
+        return Prices::free("configured: local");
     }
-    built_in().prices(&settings.model).unwrap_or_else(|| Prices { provenance: "unknown".to_owned(), ..Prices::default() })
+    listed.map_or_else(|| Prices { provenance: "unknown".to_owned(), ..Prices::default() }, |listed| listed.prices)
 }
 
 /// Medians and ninth deciles before anything was measured, wide on purpose; corrected by statistics from the first run on.

@@ -5,6 +5,7 @@
 //! error nor a log. Dropping a call aborts the request.
 
 mod client;
+mod decimal;
 mod discovery;
 mod failure;
 mod prices;
@@ -13,5 +14,6 @@ mod tier;
 mod wire;
 
 pub use client::OpenAiCompatible;
-pub use prices::{PriceMap, PriceMapError, built_in};
+pub use decimal::{Written, pico_dollars};
+pub use prices::{Listed, PriceMap, PriceMapError, built_in};
 pub use tier::{Secret, TierSettings};

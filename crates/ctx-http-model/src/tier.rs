@@ -1,8 +1,10 @@
 //! What one tier needs to know, as data.
 
+use crate::prices::{Listed, PriceMap, built_in};
 use ctx_types::catalog::{Locality, Prices};
 use ctx_types::{ModelName, Sensitivity, Tokens};
 use std::fmt;
+use std::sync::Arc;
 
 /// A key: never printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub struct TierSettings {
     pub max_output: Option<Tokens>,
     /// Price, if configured.
     pub prices: Option<Prices>,
+    /// Prices and limits by model, in place of the built-in table's where it lists the model.
+    pub table: Option<Arc<PriceMap>>,
     /// Exact tokenizer family, if configured.
     pub tokenizer: Option<String>,
 }
@@ -58,6 +62,12 @@ impl TierSettings {
     /// Loopback and private addresses are local; so is what the configuration declares to be.
     pub fn locality(&self) -> Locality {
         if self.local.unwrap_or_else(|| is_local(&self.base_url)) { Locality::Local } else { Locality::Remote }
+    }
+
+    /// What the given table or else the built-in one says about the model.
+    pub(crate) fn listed(&self) -> Option<Listed> {
+        let given = self.table.as_deref().and_then(|table| table.served(&self.base_url, &self.model));
+        given.or_else(|| built_in().served(&self.base_url, &self.model))
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

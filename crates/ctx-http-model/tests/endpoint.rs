@@ -20,6 +20,7 @@ fn settings(url: String) -> TierSettings {
         context_window: None,
         max_output: None,
         prices: None,
+        table: None,
         tokenizer: None,
     }
 }

@@ -279,17 +279,19 @@ impl FrameBuilder<'_> {
         let Operator::Answer { model: Some(name), .. } = &self.at(choice.answer).operator else { return CallCost::default() };
         let Some(entry) = self.cost.catalog.models.get(name) else { return CallCost::default() };
         let (output, cap) = model::output_tokens(self.cost, name, entry);
-        let (without_context, _) = model::prompt_tokens(self.cost, entry, Tokens(0));
-        let (with_context, bound) = model::prompt_tokens(self.cost, entry, budget);
-        let input = entry.prices.input.unwrap_or_else(|| self.dearest(|m| m.prices.input, DEAR_INPUT));
-        let out = entry.prices.output.unwrap_or_else(|| self.dearest(|m| m.prices.output, DEAR_OUTPUT));
+        let (without_context, _) = model::prompt_tokens(self.cost, name, entry, Tokens(0));
+        let (with_context, bound) = model::prompt_tokens(self.cost, name, entry, budget);
+        let held = entry.prices.of_prompt(with_context);
+        let input = held.input.unwrap_or_else(|| self.dearest(|m| m.prices.input, DEAR_INPUT));
+        let out = held.output.unwrap_or_else(|| self.dearest(|m| m.prices.output, DEAR_OUTPUT));
         let ratio_milli = (with_context.get() - without_context.get()) * 1_000 / budget.get().max(1);
         CallCost {
             fixed: input.times(without_context) + out.times(output.value),
             per_context_token: PicoUsd(input.get() * i64::try_from(ratio_milli).unwrap_or(1_000) / 1_000),
-            bound: input.times(bound) + out.times(cap),
+            // What the ledger reserves; an unknown price is scored, not bounded.
+            bound: if entry.prices.known() { entry.prices.bound(bound, cap) } else { input.times(bound) + out.times(cap) },
             input: input.times(without_context),
-            input_bound: input.times(bound),
+            input_bound: if entry.prices.known() { entry.prices.bound(bound, Tokens::ZERO) } else { input.times(bound) },
             tokens_bound: bound + cap,
             calls: 1,
         }
@@ -303,6 +305,6 @@ impl FrameBuilder<'_> {
 
     fn price_unknown(&self, choice: &FrameChoice) -> bool {
         let (_, entry) = self.answerer(choice);
-        entry.is_some_and(|e| e.prices.input.is_none() || e.prices.output.is_none())
+        entry.is_some_and(|e| !e.prices.known())
     }
 }

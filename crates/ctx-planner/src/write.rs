@@ -193,7 +193,7 @@ fn estimate(context: &Context<'_>, winner: &Candidate, chosen: &[PlannedAlternat
     let context_tokens = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
     let tokens = match &answer.map(|a| &a.alternative.operator) {
         Some(Operator::Answer { model: Some(m), .. }) => context.cost.catalog.models.get(m).map_or_else(TokenClasses::default, |entry| {
-            let (input, _) = model::prompt_tokens(context.cost, entry, context_tokens);
+            let (input, _) = model::prompt_tokens(context.cost, m, entry, context_tokens);
             TokenClasses { input, output: model::output_tokens(context.cost, m, entry).0.value, ..TokenClasses::default() }
         }),
         _ => TokenClasses::default(),

@@ -15,6 +15,7 @@
 pub mod config;
 
 mod clock;
+mod denials;
 mod error;
 mod executor;
 mod explain;

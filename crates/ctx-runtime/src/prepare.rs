@@ -5,7 +5,6 @@
 
 use crate::RuntimeError;
 use crate::runtime::Inner;
-use ctx_contracts::{Decision, PolicyQuestion};
 use ctx_cost::statistics::Statistics;
 use ctx_plan_cache::{Bypass, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, PlanKey, Stamps};
 use ctx_planner::{Inputs, PlanError, Planned, Planner};
@@ -120,7 +119,7 @@ impl Inner {
         let sources = permitted(&goal, &catalog)?;
         let mut limits = self.config.budgets.tightened_by(&goal.constraints);
         limits.sensitivity = limits.sensitivity.max(self.detected(&goal, &mut notes).await);
-        let denials = self.denials(&goal, &catalog, &sources, limits.sensitivity).await;
+        let denials = self.denials(&goal, &catalog, &sources, &limits).await;
         let statistics = self.learning.snapshot();
         let settings = self.settings();
         let request = Request {
@@ -207,31 +206,6 @@ impl Inner {
                 Some(Sensitivity::Restricted)
             }
         }
-    }
-
-    /// Asks about every source, every model, and every pair of them. An error denies.
-    async fn denials(&self, goal: &Goal, catalog: &Catalog, sources: &[SourceName], declared: Option<Sensitivity>) -> Vec<Denial> {
-        let mut denials = Vec::new();
-        let declared = declared.unwrap_or(Sensitivity::Public);
-        let models = || catalog.models.keys().map(Some);
-        for source in sources.iter().map(Some).chain([None]) {
-            let label = source.and_then(|name| catalog.sources.get(name)).map_or(declared, |entry| entry.sensitivity.max(declared));
-            for model in models().chain([None]).filter(|model| source.is_some() || model.is_some()) {
-                let question = PolicyQuestion {
-                    principal: goal.principal.clone(),
-                    source: source.cloned(),
-                    model: model.cloned(),
-                    sensitivity: label,
-                };
-                let denial = |rule: String, reason: String| Denial { source: source.cloned(), model: model.cloned(), rule, reason };
-                match self.parts.policy.decide(&question).await {
-                    Ok(Decision::Allow) => {}
-                    Ok(Decision::Deny { rule, reason }) => denials.push(denial(rule, reason)),
-                    Err(error) => denials.push(denial("policy_error".to_owned(), error.to_string())),
-                }
-            }
-        }
-        denials
     }
 
     async fn decide(&self, request: &Request<'_>, mode: Mode) -> Result<(Choice, Probe, String), RuntimeError> {

@@ -86,6 +86,7 @@ pub fn local_model() -> ModelEntry {
             cache_write: Some(PicoUsd(0)),
             output: Some(PicoUsd(0)),
             provenance: "configured: local".into(),
+            ..Prices::default()
         },
         first_token: Estimated::new(Micros(300_000), Micros(50_000), Micros(2_000_000), Certainty::Prior, "test"),
         per_token: Estimated::new(Micros(20_000), Micros(5_000), Micros(80_000), Certainty::Prior, "test"),
@@ -110,6 +111,7 @@ pub fn remote_model() -> ModelEntry {
             cache_write: Some(PicoUsd(3_750_000)),
             output: Some(PicoUsd(15_000_000)),
             provenance: "built-in table".into(),
+            ..Prices::default()
         },
         first_token: Estimated::new(Micros(600_000), Micros(200_000), Micros(1_500_000), Certainty::Prior, "test"),
         per_token: Estimated::new(Micros(12_000), Micros(6_000), Micros(30_000), Certainty::Prior, "test"),

@@ -87,5 +87,6 @@ fn actual(node: &ctx_graph::Node) -> NodeActual {
         dropped: dropped.into_iter().collect(),
         sent: None,
         model: None,
+        prompt: None,
     }
 }

@@ -1,7 +1,8 @@
 //! What exists: sources with their statistics, models with prices and latencies, operators that a plugin can honour.
 //! The counterpart of `pg_class` and `pg_statistic`. A value: the planner never asks anybody.
 
-use crate::{AccessPath, Estimated, FuseMethod, Layout, Micros, ModelName, PicoUsd, Sensitivity, SourceKind, SourceName, Strategy, Tokens};
+pub use crate::prices::{PriceTier, Prices};
+use crate::{AccessPath, Estimated, FuseMethod, Layout, Micros, ModelName, Sensitivity, SourceKind, SourceName, Strategy, Tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,21 +121,6 @@ pub enum Locality {
     Local,
     /// Anywhere else.
     Remote,
-}
-
-/// Prices per token class; `None` is unknown, never free.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Prices {
-    /// Fresh input.
-    pub input: Option<PicoUsd>,
-    /// Input read from the provider's prefix cache.
-    pub cached_input: Option<PicoUsd>,
-    /// Input written to it.
-    pub cache_write: Option<PicoUsd>,
-    /// Output, reasoning included.
-    pub output: Option<PicoUsd>,
-    /// `configured: local`, `built-in table 2026-11`, a file name.
-    pub provenance: String,
 }
 
 /// Tokenizer family, for counts.

@@ -24,6 +24,7 @@ pub mod names;
 pub mod outcome;
 pub mod passage;
 pub mod plan;
+mod prices;
 pub mod probe;
 pub mod settings;
 pub mod trace;

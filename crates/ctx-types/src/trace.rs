@@ -111,4 +111,16 @@ pub struct NodeActual {
     pub sent: Option<String>,
     /// Model that answered.
     pub model: Option<String>,
+    /// What the prompt of the only call counts here and there: what unknown tokenizers are learned from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptCount>,
+}
+
+/// One prompt under two tokenizers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptCount {
+    /// Our count, o200k.
+    pub counted: Tokens,
+    /// Input tokens that the provider reported, cached ones included.
+    pub reported: Tokens,
 }

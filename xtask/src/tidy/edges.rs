@@ -47,6 +47,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // Identifiers are recognised by one piece of code, in goals and in text.
     ("ctx-tantivy", &["ctx-types", "ctx-intent"]),
     ("ctx-http-model", &["ctx-types", "ctx-contracts"]),
+    // The built-in detectors of sensitive values look on beside a server.
+    ("ctx-policy", &["ctx-types", "ctx-contracts", "ctx-intent"]),
     (
         "ctx-embedded",
         &[
@@ -55,6 +57,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "ctx-graph",
             "ctx-intent",
             "ctx-cost",
+            "ctx-policy",
             "ctx-runtime",
             "ctx-ingest",
             "ctx-store",

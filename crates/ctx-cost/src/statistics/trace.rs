@@ -6,8 +6,12 @@
 use super::key::{Field, OperatorClass, SizeClass, StatKey};
 use super::observation::Observation;
 use super::{Quantity, Statistics};
+use ctx_types::catalog::TokenizerFamily;
 use ctx_types::trace::{NodeStatus, NodeTrace};
-use ctx_types::{AccessPath, Bucket, Catalog, Certainty, Estimated, Micros, ModelName, SourceName, Strategy, Trace};
+use ctx_types::{AccessPath, Bucket, Catalog, Certainty, Estimated, Micros, ModelName, SourceName, Strategy, Tokens, Trace};
+
+/// Shorter prompts say little: what a wire adds per message weighs too much.
+const RATIO_TOLD_FROM: Tokens = Tokens(100);
 
 /// What a trace does not say itself.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +32,7 @@ pub fn from_trace(trace: &Trace, context: &TraceContext<'_>) -> Vec<Observation>
     let mut observations: Vec<Observation> = trace.nodes.iter().flat_map(|node| reader.node(node)).collect();
     observations.extend(trace.nodes.iter().filter_map(|node| reader.merged_latency(node)));
     observations.extend(reader.output_tokens());
+    observations.extend(trace.nodes.iter().filter_map(|node| reader.token_ratio(node)));
     observations.extend(reader.verdict());
     observations
 }
@@ -121,6 +126,16 @@ impl Reader<'_> {
         let prior = &self.context.catalog.models.get(&model)?.output_tokens;
         let (outcome, actual) = (self.outcome(node), spend.tokens.output.to_unit());
         Some(Observation::new(key, outcome, self.context.at, prior.value.to_unit(), actual))
+    }
+
+    /// Real tokens per o200k token, where a model of unknown tokenizer reported what one prompt counts.
+    fn token_ratio(&self, node: &NodeTrace) -> Option<Observation> {
+        let prompt = node.actual.prompt.filter(|prompt| node.status == NodeStatus::Done && prompt.counted >= RATIO_TOLD_FROM)?;
+        let key = self.key_of(node).filter(|key| key.class == OperatorClass::Model)?.of(Field::TokenRatio);
+        let model = ModelName::new(key.operator.as_deref()?).ok()?;
+        let TokenizerFamily::Other { multiplier_milli } = &self.context.catalog.models.get(&model)?.tokenizer else { return None };
+        let ratio = prompt.reported.get().checked_mul(1_000)? / prompt.counted.get();
+        Some(Observation::new(key, self.outcome(node), self.context.at, multiplier_milli.value.to_unit(), i64::try_from(ratio).ok()?))
     }
 
     fn verdict(&self) -> Option<Observation> {

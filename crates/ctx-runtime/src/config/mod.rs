@@ -250,6 +250,10 @@ pub struct CostModelConfig {
     pub estimator: EstimatorName,
     /// Default weights of the score.
     pub weights: Weights,
+    /// A price map in the LiteLLM format, absolute or below the configuration file's folder. Not part of the digest: the
+    /// prices themselves are among what a cached plan depends on.
+    #[serde(skip)]
+    pub prices: Option<PathBuf>,
 }
 
 /// `costmodel.estimator:`
@@ -286,10 +290,24 @@ pub struct VerificationConfig {
 /// `policy:`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PolicyConfig {
-    /// Rules engine: a name in the registry.
+    /// Rules engine: `builtin`, or `opa` for a Rego file on top of the built-in rules.
     pub engine: String,
-    /// Detector of sensitive values: a name in the registry.
+    /// The rule file of `opa`, absolute or below the configuration file's folder. Not part of the digest: its text is
+    /// part of the policy's version.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
+    /// Detector of sensitive values: `builtin`, or `presidio` for a server beside the built-in detectors.
     pub pii: String,
+    /// Where the Presidio analyzer is.
+    pub url: Option<String>,
+    /// Labels that found values raise to, by detector name; built-in detectors can only be raised.
+    pub labels: BTreeMap<String, Sensitivity>,
+}
+
+impl Default for PolicyConfig {
+    fn default() -> PolicyConfig {
+        PolicyConfig { engine: "builtin".to_owned(), file: None, pii: "builtin".to_owned(), url: None, labels: BTreeMap::new() }
+    }
 }
 
 /// `observability:`
@@ -376,10 +394,10 @@ impl Default for Config {
             },
             models: Vec::new(),
             budgets: default_budgets(),
-            costmodel: CostModelConfig { estimator: EstimatorName::Learned, weights: Weights::default() },
+            costmodel: CostModelConfig { estimator: EstimatorName::Learned, weights: Weights::default(), prices: None },
             retrieval: RetrievalConfig::default(),
             verification: VerificationConfig { default: true, high_risk_requires_human: false },
-            policy: PolicyConfig { engine: text("builtin"), pii: text("builtin") },
+            policy: PolicyConfig::default(),
             observability: ObservabilityConfig { traces: true },
             sources: BTreeMap::new(),
             store: None,
@@ -409,6 +427,10 @@ impl Config {
         let folder = path.parent().unwrap_or(Path::new(""));
         for source in loaded.config.sources.values_mut() {
             source.path = folder.join(&source.path);
+        }
+        let config = &mut loaded.config;
+        for file in [&mut config.policy.file, &mut config.costmodel.prices].into_iter().flatten() {
+            *file = folder.join(&*file);
         }
         Ok(loaded)
     }

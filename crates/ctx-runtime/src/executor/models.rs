@@ -7,16 +7,20 @@ use super::Context;
 use crate::ledger::{Actual, Bound, Refusal, Reservation};
 use async_trait::async_trait;
 use ctx_contracts::{ErrorKind, ModelAccess, ModelRequest, ModelResponse, PluginError};
+use ctx_cost::statistics::{Field, StatKey};
 use ctx_types::catalog::TokenizerFamily;
 use ctx_types::estimate::TokenClasses;
 use ctx_types::id::sha256_hex;
-use ctx_types::{ModelEntry, NanoUsd, PicoUsd, Tokens};
+use ctx_types::trace::PromptCount;
+use ctx_types::{Bucket, Estimated, ModelEntry, ModelName, NanoUsd, Tokens};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tokens a wire adds per message (role, separators): the largest of the known chat formats, rounded up.
 const MESSAGE_OVERHEAD: u64 = 8;
 /// Observations from which an unknown tokenizer's learned ratio is trusted as a bound.
 const RATIO_TRUSTED_FROM: u32 = 50;
+/// Margin over the upper end of the learned ratio.
+const RATIO_MARGIN_PERCENT: u64 = 110;
 
 /// What one node's calls were.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +30,8 @@ pub(crate) struct Calls {
     pub(crate) cost: NanoUsd,
     pub(crate) tokens: Tokens,
     pub(crate) made: u32,
+    /// Counts of the last prompt whose usage was reported.
+    pub(crate) prompt: Option<PromptCount>,
     /// Whether a usage report or a price was missing: then the figures are our own.
     pub(crate) incomplete: bool,
 }
@@ -65,6 +71,14 @@ impl Ledgered {
         Ok(entry)
     }
 
+    /// Real tokens per o200k token of a model whose tokenizer is unknown: what its reports taught, else the prior.
+    fn multiplier(&self, model: &ModelName, prior: &Estimated<u32>) -> Estimated<u32> {
+        let prepared = &self.context.prepared;
+        let bucket = prepared.planned().map_or(Bucket::Unknown, |planned| planned.plan.intent.bucket);
+        let key = StatKey::model(&prepared.goal.principal.tenant, Field::TokenRatio, model, bucket);
+        prepared.statistics.corrected(&key, prior.clone())
+    }
+
     /// Most input tokens that the messages can be.
     fn input_bound(&self, entry: &ModelEntry, request: &ModelRequest) -> Tokens {
         let count = |family: &str| {
@@ -75,11 +89,29 @@ impl Ledgered {
         Tokens(match &entry.tokenizer {
             TokenizerFamily::O200k => count("o200k").unwrap_or_else(bytes),
             TokenizerFamily::Cl100k => count("cl100k").unwrap_or_else(bytes),
-            TokenizerFamily::Other { multiplier_milli: m } if m.certainty.observations() >= RATIO_TRUSTED_FROM => {
-                count("o200k").map_or_else(bytes, |tokens| (tokens * u64::from(m.high)).div_ceil(1_000))
+            TokenizerFamily::Other { multiplier_milli } => {
+                let learned = self.multiplier(&request.model, multiplier_milli);
+                let trusted = learned.certainty.observations() >= RATIO_TRUSTED_FROM;
+                let bound = |tokens: u64| (tokens * u64::from(learned.high) * RATIO_MARGIN_PERCENT).div_ceil(100_000);
+                count("o200k").filter(|_| trusted).map_or_else(bytes, bound)
             }
-            TokenizerFamily::Other { .. } => bytes(),
         })
+    }
+
+    /// Fewest input tokens that the messages can be, where a counter says so.
+    fn input_least(&self, entry: &ModelEntry, request: &ModelRequest) -> Option<Tokens> {
+        let (family, low_milli) = match &entry.tokenizer {
+            TokenizerFamily::O200k => ("o200k", 1_000),
+            TokenizerFamily::Cl100k => ("cl100k", 1_000),
+            TokenizerFamily::Other { multiplier_milli } => ("o200k", u64::from(self.multiplier(&request.model, multiplier_milli).low)),
+        };
+        Some(Tokens(self.counted(family, request)?.get() * low_milli / 1_000))
+    }
+
+    /// Tokens of the messages' texts under a family that somebody here counts.
+    fn counted(&self, family: &str, request: &ModelRequest) -> Option<Tokens> {
+        let counter = self.context.inner.parts.counters.get(family)?;
+        Some(Tokens(request.messages.iter().map(|message| u64::from(counter.count(&message.content))).sum()))
     }
 
     async fn reserve(&self, request: &ModelRequest, bound: Bound) -> Result<Reservation, PluginError> {
@@ -106,7 +138,7 @@ impl ModelAccess for Ledgered {
             request.timeout = request.timeout.min(left);
         }
         let input = self.input_bound(&entry, &request);
-        let bound = Bound { cost: cost_bound(&entry, input, request.max_output), tokens: input + request.max_output };
+        let bound = Bound { cost: entry.prices.bound(input, request.max_output).ceil_nano(), tokens: input + request.max_output };
         let reservation = self.reserve(&request, bound).await?;
         let model = self.context.inner.parts.models.get(&request.model).cloned();
         let Some(model) = model else {
@@ -124,8 +156,18 @@ impl ModelAccess for Ledgered {
                     calls.tokens += actual.tokens.total();
                     calls.incomplete |= actual.estimated;
                     calls.model = Some(response.model.clone());
+                    calls.prompt = response
+                        .usage
+                        .zip(self.counted("o200k", &request))
+                        .map(|(usage, counted)| PromptCount { counted, reported: usage.input + usage.cached_input + usage.cache_write });
                 });
-                Ok(response)
+                match dropped(&response, self.input_least(&entry, &request)) {
+                    Some(cause) => Err(PluginError::new(ErrorKind::ContextOverflow, format!("calling model {}", request.model), cause)
+                        .with_hint(
+                            "set context_window of the tier to what the server serves, or raise the server's window (num_ctx, n_ctx)",
+                        )),
+                    None => Ok(response),
+                }
             }
             Err(error) => {
                 // Refused before any work: nothing to pay. Whatever else happened, the provider may have worked.
@@ -145,6 +187,20 @@ impl ModelAccess for Ledgered {
     }
 }
 
+/// Prompts below this are too short to tell a dropped part from a different tokenizer.
+const DROP_TOLD_FROM: Tokens = Tokens(400);
+/// Share of the fewest possible tokens from which a report is believed: counts of the same text differ by a few percent.
+const REPORT_LEAST_PERCENT: u64 = 90;
+
+/// Whether the server saw less than was sent: some servers cut a long prompt silently and answer the rest. Such an answer was
+/// made without its evidence.
+fn dropped(response: &ModelResponse, least: Option<Tokens>) -> Option<String> {
+    let (usage, least) = (response.usage?, least?);
+    let seen = usage.input + usage.cached_input + usage.cache_write;
+    let short = least >= DROP_TOLD_FROM && seen > Tokens::ZERO && seen.get() * 100 < least.get() * REPORT_LEAST_PERCENT;
+    short.then(|| format!("truncated by the server: it reports {seen} input tokens, at least {least} were sent"))
+}
+
 /// Hash of what is sent, role by role.
 fn hash(request: &ModelRequest) -> String {
     let mut text = format!("{}\n{}\n", request.model, request.max_output);
@@ -154,25 +210,10 @@ fn hash(request: &ModelRequest) -> String {
     format!("sha256:{}", sha256_hex(text.as_bytes()))
 }
 
-fn priced(price: Option<PicoUsd>, tokens: Tokens) -> PicoUsd {
-    price.unwrap_or(PicoUsd(0)).times(tokens)
-}
-
-/// All input fresh or written to the cache, whichever is dearer, and the whole output cap.
-fn cost_bound(entry: &ModelEntry, input: Tokens, output: Tokens) -> NanoUsd {
-    let dearest = entry.prices.input.max(entry.prices.cache_write);
-    (priced(dearest, input) + priced(entry.prices.output, output)).ceil_nano()
-}
-
 /// What to charge: the provider's report, or our count where there is none.
 fn actual(entry: &ModelEntry, response: &ModelResponse, input: Tokens) -> Actual {
     let ours = || TokenClasses { input, output: Tokens(response.text.len() as u64), ..TokenClasses::default() };
     let tokens = response.usage.unwrap_or_else(ours);
-    let prices = &entry.prices;
-    let pico = priced(prices.input, tokens.input)
-        + priced(prices.cached_input.or(prices.input), tokens.cached_input)
-        + priced(prices.cache_write.or(prices.input), tokens.cache_write)
-        + priced(prices.output, tokens.output + tokens.reasoning);
-    let unpriced = prices.input.is_none() || prices.output.is_none();
-    Actual { cost: pico.half_even_nano(), tokens, estimated: response.usage.is_none() || unpriced }
+    let unpriced = !entry.prices.known();
+    Actual { cost: entry.prices.bill(&tokens).half_even_nano(), tokens, estimated: response.usage.is_none() || unpriced }
 }

@@ -82,6 +82,7 @@ pub(crate) async fn run(context: Arc<Context>, node: Node, step: Step, inputs: I
         cost: (called && !calls.incomplete).then_some(calls.cost),
         sent: calls.sent.last().cloned(),
         model: calls.model,
+        prompt: calls.prompt.filter(|_| calls.made == 1),
         ..NodeActual::default()
     };
     Finished { result, attempts, started, ended: context.elapsed(), spent }

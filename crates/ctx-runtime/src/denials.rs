@@ -1,0 +1,66 @@
+//! What policy refuses, asked before planning: about every source, every model, and every pair of them. An error denies.
+
+use crate::runtime::Inner;
+use ctx_contracts::{Decision, ModelFacts, PolicyFacts, PolicyQuestion, SourceFacts};
+use ctx_types::catalog::Locality;
+use ctx_types::{Catalog, Constraints, Denial, Goal, ModelEntry, ModelName, Sensitivity, SourceEntry, SourceName};
+
+/// Rule name of a refusal that stands for an error.
+const POLICY_ERROR: &str = "policy_error";
+
+impl Inner {
+    /// The refusals, in the order of the questions.
+    pub(crate) async fn denials(&self, goal: &Goal, catalog: &Catalog, sources: &[SourceName], limits: &Constraints) -> Vec<Denial> {
+        let mut denials = Vec::new();
+        for question in questions(goal, catalog, sources, limits) {
+            let denial =
+                |rule: String, reason: String| Denial { source: question.source.clone(), model: question.model.clone(), rule, reason };
+            match self.parts.policy.decide(&question).await {
+                Ok(Decision::Allow) => {}
+                Ok(Decision::Deny { rule, reason }) => denials.push(denial(rule, reason)),
+                Err(error) => denials.push(denial(POLICY_ERROR.to_owned(), error.to_string())),
+            }
+        }
+        denials
+    }
+}
+
+fn questions(goal: &Goal, catalog: &Catalog, sources: &[SourceName], limits: &Constraints) -> Vec<PolicyQuestion> {
+    let declared = limits.sensitivity.unwrap_or(Sensitivity::Public);
+    let mut questions = Vec::new();
+    for source in sources.iter().map(Some).chain([None]) {
+        let entry = source.and_then(|name| catalog.sources.get(name));
+        let label = entry.map_or(declared, |entry| entry.sensitivity.max(declared));
+        let models = catalog.models.iter().map(Some).chain([None]);
+        for model in models.filter(|model| source.is_some() || model.is_some()) {
+            questions.push(PolicyQuestion {
+                principal: goal.principal.clone(),
+                source: source.cloned(),
+                model: model.map(|(name, _): (&ModelName, _)| name.clone()),
+                sensitivity: label,
+                facts: facts(entry, model.map(|(_, entry)| entry), limits),
+            });
+        }
+    }
+    questions
+}
+
+fn facts(source: Option<&SourceEntry>, model: Option<&ModelEntry>, limits: &Constraints) -> PolicyFacts {
+    let input = model.and_then(|m| [limits.max_context_tokens, limits.max_tokens, m.context_window].into_iter().flatten().min());
+    let output = model.and_then(|m| [limits.max_output_tokens, m.max_output, Some(m.output_tokens.high)].into_iter().flatten().min());
+    PolicyFacts {
+        source: source.map(|s| SourceFacts { kind: s.kind, passages: s.passages, tokens: s.tokens }),
+        model: model.map(|m| ModelFacts {
+            model: m.model.clone(),
+            provider: m.provider.clone(),
+            local: m.locality == Locality::Local,
+            accepts: m.accepts,
+        }),
+        input_tokens: input,
+        output_tokens: output,
+        cost: model
+            .zip(input)
+            .zip(output)
+            .and_then(|((m, input), output)| m.prices.known().then(|| m.prices.bound(input, output).ceil_nano())),
+    }
+}
