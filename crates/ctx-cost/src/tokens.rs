@@ -15,6 +15,8 @@ pub const REPORTS_MIN: usize = 5;
 /// Strength of the pull towards the mean of the known counts; the squared relative size of a count is about 1 per report.
 /// Chosen on the train texts of `token_counts` among 10⁻⁴, 10⁻³, 10⁻².
 const RIDGE: f64 = 1e-3;
+/// The same for the blanks, which few texts have: a strong pull would unlearn them. Chosen likewise among 10⁻⁴, 10⁻³, 2·10⁻².
+const RIDGE_BLANKS: f64 = 1e-4;
 /// Share of a text under an unknown tokenizer before any report: .85 to 1.35 of the known count.
 const PRIOR: (f64, f64, f64) = (1.10, 0.85, 1.35);
 /// Least half-width of a learned interval, as a share: twenty reports cannot promise less.
@@ -118,7 +120,7 @@ fn solved<'a>(reports: impl Iterator<Item = &'a (TokenProfile, u64)>, terms: usi
     let size = terms + 1;
     let mut matrix = [[0.0; TERMS_MAX + 1]; TERMS_MAX];
     for (at, row) in matrix.iter_mut().enumerate().take(size) {
-        row[at] = RIDGE;
+        row[at] = if at < terms { RIDGE } else { RIDGE_BLANKS };
         row[size] = if at < terms { RIDGE / terms as f64 } else { 0.0 };
     }
     for (profile, count) in reports.filter(|(_, count)| *count > 0) {
