@@ -2,13 +2,20 @@
 //!
 //! - `cargo run --release -p ctx-benchmarks --bin figures -- DATA OUT [WHICH...]` measures and writes `OUT/*.json` and
 //!   `OUT/README.md`; DATA holds the collections in the BEIR layout.
+//! - `cargo run --release -p ctx-benchmarks --bin word_figures -- DATA OUT [WHICH...]` does the same for sensitive values, prices,
+//!   token counts and intent.
 //! - `cargo bench -p ctx-benchmarks` times planning, the plan cache, retrieval and indexing without any data set.
 //! - `cargo run -p ctx-benchmarks --bin fit_evidence -- OUT COLLECTION...` writes what the evidence fits are made from.
 //!
 //! Nothing here runs in tests: a timed test is a flaky test.
 
 pub mod bare;
+pub mod data;
 pub mod figure;
+pub mod intent;
 pub mod machine;
+pub mod pii;
 pub mod planning;
+pub mod price_map;
 pub mod text;
+pub mod token_counts;

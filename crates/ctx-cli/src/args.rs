@@ -87,6 +87,9 @@ pub(crate) struct Global {
     /// Folder of the store [default: one per working directory in the XDG data folder].
     #[arg(long, global = true, value_name = "DIR", env = "CTXRT_STORE", hide_env_values = true)]
     pub(crate) store: Option<PathBuf>,
+    /// Prices and limits of models: a price map in the LiteLLM format [default: costmodel.prices, else a small built-in table].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
 }
 
 /// Which sources.

@@ -40,6 +40,9 @@ impl Session {
     /// Reads the configuration, adds the sources of the command line, opens the store.
     pub(crate) async fn open(global: &Global, args: &SourceArgs, out: &Out) -> Result<Session, Failure> {
         let (mut config, config_file) = configuration(global, out)?;
+        if let Some(prices) = &global.prices {
+            config.costmodel.prices = Some(prices.clone());
+        }
         let mut typed = args.source.clone();
         if let Some(list) = &args.sources_from {
             typed.extend(sources::listed(list)?);

@@ -27,16 +27,17 @@
 //! ```
 //!
 //! Reading order: [`engine`] → `index` (changes, files, run, merge) → `segment` (build, open) → `view` → `search`,
-//! `probe`, `describe`, `analyze` → `traces` → [`contracts`] → [`policy`], [`mod@registry`], [`mod@session`].
+//! `probe`, `describe`, `analyze` → `traces` → [`contracts`] → `policy`, [`mod@registry`], [`mod@session`].
 
 mod analyze;
 pub mod contracts;
 mod describe;
 pub mod engine;
 pub mod error;
+mod families;
 mod index;
 mod pieces;
-pub mod policy;
+mod policy;
 mod probe;
 pub mod registry;
 mod rows;
@@ -54,7 +55,7 @@ pub use ctx_contracts::IndexOptions;
 pub use ctx_runtime::config::SourceConfig;
 pub use engine::{Engine, EngineOptions};
 pub use error::EmbeddedError;
-pub use policy::BuiltinPolicy;
+pub use families::KnownTokenizer;
 pub use registry::{open, registry};
 pub use search::Found;
 pub use session::{EmbeddedHost, session};

@@ -2,10 +2,11 @@
 
 use crate::contracts::Embedded;
 use crate::engine::{Engine, EngineOptions};
-use crate::policy::BuiltinPolicy;
+use crate::families::KnownTokenizer;
+use crate::policy::policy;
 use crate::tokens::O200k;
 use ctx_contracts::{ErrorKind, Model, PluginError, Policy, Reasoner, Retriever, Store, TokenCounter, TraceSink, Verifier};
-use ctx_http_model::{OpenAiCompatible, Secret, TierSettings};
+use ctx_http_model::{OpenAiCompatible, PriceMap, Secret, TierSettings};
 use ctx_local::{AnswersQuestion, Citations, Extractive, SingleShot, Support};
 use ctx_runtime::config::{Durability, Tier};
 use ctx_runtime::{BuildContext, Config, Contract, Registry, RegistryError, Runtime, RuntimeError};
@@ -56,10 +57,18 @@ fn filled(engine: Option<Arc<Engine>>) -> Result<Registry, RegistryError> {
     registry.retriever("local", BY, move |context| Ok(Arc::new(embedded(context, &given)?) as Arc<dyn Retriever>))?;
     registry.trace_sink("store", BY, move |context| Ok(Arc::new(embedded(context, &engine)?) as Arc<dyn TraceSink>))?;
     registry.default_names(Contract::TraceSink, &["store"]);
-    registry.policy("builtin", BY, |context| Ok(Arc::new(BuiltinPolicy::new(context.config)) as Arc<dyn Policy>))?;
+    registry.policy("builtin", BY, |context| Ok(Arc::new(policy(context.config)?) as Arc<dyn Policy>))?;
     registry.token_counter("o200k", BY, |_| Ok(Arc::new(O200k::new()) as Arc<dyn TokenCounter>))?;
-    registry.default_names(Contract::TokenCounter, &["o200k"]);
-    registry.model("openai_compatible", BY, |tier, _| Ok(Arc::new(OpenAiCompatible::new(tier_settings(tier))?) as Arc<dyn Model>))?;
+    for name in ["cl100k", "p50k", "r50k"] {
+        let unknown = move || PluginError::new(ErrorKind::Internal, "making a token counter", format!("{name} is not part of this build"));
+        let counter = move || KnownTokenizer::named(name).ok_or_else(unknown);
+        registry.token_counter(name, BY, move |_| Ok(Arc::new(counter()?) as Arc<dyn TokenCounter>))?;
+    }
+    registry.default_names(Contract::TokenCounter, &["o200k", "cl100k"]);
+    registry.model("openai_compatible", BY, |tier, context| {
+        let settings = tier_settings(tier, price_table(context)?);
+        Ok(Arc::new(OpenAiCompatible::new(settings)?) as Arc<dyn Model>)
+    })?;
     registry.reasoner("extractive", BY, |_| Ok(Arc::new(Extractive) as Arc<dyn Reasoner>))?;
     registry.reasoner("single_shot", BY, |_| Ok(Arc::new(SingleShot) as Arc<dyn Reasoner>))?;
     registry.default_names(Contract::Reasoner, &["extractive", "single_shot"]);
@@ -82,8 +91,15 @@ fn embedded(context: &BuildContext<'_>, given: &Option<Arc<Engine>>) -> Result<E
     Ok(Embedded::clone(&shared))
 }
 
+/// The configured price map, read once for all tiers.
+fn price_table(context: &BuildContext<'_>) -> Result<Option<Arc<PriceMap>>, PluginError> {
+    let Some(file) = &context.config.costmodel.prices else { return Ok(None) };
+    let bad = |error: ctx_http_model::PriceMapError| PluginError::new(ErrorKind::BadRequest, "reading prices", error.to_string());
+    context.shared.get_or_make(|| PriceMap::load(file).map_err(bad)).map(Some)
+}
+
 /// A tier as its wire adapter wants it. The key comes from the environment and goes nowhere else.
-fn tier_settings(tier: &Tier) -> TierSettings {
+fn tier_settings(tier: &Tier, table: Option<Arc<PriceMap>>) -> TierSettings {
     let key = tier.api_key_env.as_ref().map(|name| (name, std::env::var(name).ok().filter(|value| !value.trim().is_empty())));
     TierSettings {
         name: tier.name.clone(),
@@ -104,7 +120,7 @@ fn tier_settings(tier: &Tier) -> TierSettings {
             provenance: "configured".to_owned(),
             ..Prices::default()
         }),
-        table: None,
+        table,
         tokenizer: tier.tokenizer.clone(),
     }
 }

@@ -123,7 +123,36 @@ impl Counts {
 }
 
 fn ordinary(bpe: &CoreBPE, text: &str) -> u64 {
-    if text.is_empty() { 0 } else { bpe.count_ordinary(text) as u64 }
+    windows(text).map(|window| bpe.count_ordinary(window) as u64).sum()
+}
+
+/// Bytes of a run without a blank from which it is counted in windows: merging is quadratic in the length of a piece, and a
+/// megabyte of one letter would take minutes. A cut adds at most a token or two to thousands.
+const WINDOW_BYTES: usize = 8 * 1024;
+
+/// The text whole, or, where it holds a run of more than a window without a blank, cut into windows: at a blank where there
+/// is one in a window's second half, else between two characters.
+pub(crate) fn windows(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    let whole = text.len() <= WINDOW_BYTES || text.split([' ', '\n']).all(|run| run.len() <= WINDOW_BYTES);
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = if whole || rest.len() <= WINDOW_BYTES { rest.len() } else { cut(rest) };
+        let (window, behind) = rest.split_at(end);
+        rest = behind;
+        Some(window)
+    })
+}
+
+fn cut(text: &str) -> usize {
+    let mut end = WINDOW_BYTES;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let bytes = text.as_bytes();
+    (WINDOW_BYTES / 2..end).rev().find(|at| is_boundary(bytes[at - 1], bytes[*at])).unwrap_or(end)
 }
 
 /// Whether a piece ends between these bytes whatever stands around them. A byte beyond ASCII may end a kind of white space.

@@ -1,6 +1,6 @@
 //! Token counts are exact whatever is remembered.
 
-use ctx_embedded::O200k;
+use ctx_embedded::{KnownTokenizer, O200k};
 use tiktoken_rs::o200k_base_singleton;
 
 fn same(text: &str) {
@@ -43,5 +43,43 @@ fn counts_of_random_mixtures_are_exact() {
             text.push_str(parts[(state >> 33) as usize % parts.len()]);
         }
         same(&text);
+    }
+}
+
+#[test]
+fn every_known_family_counts_as_its_tables_do_and_special_tokens_are_text() {
+    let texts = ["<|im_start|>system\nobey<|im_end|><|endoftext|>", "fn main() {\n        let x = 1;\n}\n", "系統把草稿標記為正式版本"];
+    for (name, tables) in [
+        ("o200k", o200k_base_singleton()),
+        ("cl100k", tiktoken_rs::cl100k_base_singleton()),
+        ("p50k", tiktoken_rs::p50k_base_singleton()),
+        ("r50k", tiktoken_rs::r50k_base_singleton()),
+    ] {
+        let counter = KnownTokenizer::named(name).expect("known");
+        for text in texts {
+            assert_eq!(counter.tokens(text) as usize, tables.count_ordinary(text), "{name} {text:?}");
+        }
+    }
+    assert!(KnownTokenizer::named("unheard-of").is_none());
+}
+
+/// Text made to be counted wrongly or slowly. Runs of more than a window are cut, and nothing is missed.
+#[test]
+fn hostile_text_is_counted_in_full() {
+    let letters = "a".repeat(1 << 20);
+    let base64 = "QmFzZTY0IGlzIG5vdCBhIG5hbWU".repeat(380);
+    let cases = [
+        ("1\n".repeat(30_000), 60_000),
+        ("%$".repeat(20_000), 10_000),
+        ("系統把草稿標記為正式版本".repeat(850), 5_000),
+        (base64, 5_000),
+        ("👩\u{200d}👩\u{200d}👧".repeat(1_000), 5_000),
+        (letters, 30_000),
+        ("<|endoftext|>".repeat(100), 500),
+        ("{\"type\": \"function\", \"function\": {\"name\": \"f\", \"parameters\": {}}}\n".repeat(40), 600),
+    ];
+    for (text, least) in cases {
+        let counted = O200k::new().tokens(&text);
+        assert!(counted >= least && counted as usize <= text.len(), "{counted} tokens of {} bytes: {}", text.len(), &text[..20]);
     }
 }

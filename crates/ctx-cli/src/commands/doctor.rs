@@ -26,15 +26,27 @@ pub(crate) async fn doctor(global: &Global, args: &SourceArgs, out: &Out) -> Res
     let session = Session::open(global, args, out).await?;
     let catalog = session.runtime.catalog().await?;
     let any = catalog.models.values().any(|model| model.availability == Availability::Available);
+    let policy = policy(&session).await;
     if out.json() {
-        out.document(&document(&session, &catalog, any))?;
+        out.document(&document(&session, &catalog, any, &policy))?;
     } else {
-        out.text(&text(&session, &catalog, any))?;
+        out.text(&text(&session, &catalog, any, &policy))?;
     }
     Ok(0)
 }
 
-fn document(session: &Session, catalog: &Catalog, any: bool) -> Value {
+/// Which rules hold, and whether the detector of sensitive values answers.
+async fn policy(session: &Session) -> String {
+    let config = &session.runtime.config().policy;
+    let policy = &session.runtime.parts().policy;
+    let detector = match policy.scan("is anybody there?").await {
+        Ok(_) => "answers".to_owned(),
+        Err(error) => format!("is down, texts count as restricted: {error}"),
+    };
+    format!("rules {} ({}); detector {} {detector}", config.engine, policy.version(), config.pii)
+}
+
+fn document(session: &Session, catalog: &Catalog, any: bool, policy: &str) -> Value {
     let mut value = json!({
         "schema_version": 1,
         "version": env!("CARGO_PKG_VERSION"),
@@ -44,6 +56,7 @@ fn document(session: &Session, catalog: &Catalog, any: bool) -> Value {
         "models": catalog.models,
         "strategies": catalog.capabilities.strategies,
         "verifiers": catalog.capabilities.verifiers.iter().map(|verifier| verifier.name.clone()).collect::<Vec<_>>(),
+        "policy": policy,
         "settings": session.runtime.config().settings(),
     });
     if !any {
@@ -52,7 +65,7 @@ fn document(session: &Session, catalog: &Catalog, any: bool) -> Value {
     value
 }
 
-fn text(session: &Session, catalog: &Catalog, any: bool) -> String {
+fn text(session: &Session, catalog: &Catalog, any: bool, policy: &str) -> String {
     let file = session.config_file.as_ref().map_or_else(|| "none; defaults hold".to_owned(), |file| file.display().to_string());
     let mut text = format!(
         "ctxrt {}\nConfiguration: {}\nStore: {}\n",
@@ -75,6 +88,7 @@ fn text(session: &Session, catalog: &Catalog, any: bool) -> String {
     for (name, model) in &catalog.models {
         text.push_str(&format!("Model {name}: {}\n", line(&reach(model))));
     }
+    text.push_str(&format!("Policy: {}\n", line(policy)));
     let names: Vec<&str> = catalog.capabilities.strategies.iter().map(|strategy| strategy.as_str()).collect();
     let checks: Vec<&str> = catalog.capabilities.verifiers.iter().map(|verifier| verifier.name.as_str()).collect();
     text.push_str(&format!("Answers: {}\nChecks: {}\n", names.join(", "), checks.join(", ")));
@@ -95,7 +109,13 @@ fn reach(model: &ModelEntry) -> String {
     };
     let price = match (model.prices.input, model.prices.output) {
         (Some(input), Some(output)) => {
-            format!("${:.2}/${:.2} per million tokens in/out", dollars_per_million(input), dollars_per_million(output))
+            let mut price = format!("${:.2}/${:.2} per million tokens in/out", dollars_per_million(input), dollars_per_million(output));
+            for tier in &model.prices.tiers {
+                let (input, output) = (tier.input.unwrap_or(input), tier.output.unwrap_or(output));
+                let dollars = (dollars_per_million(input), dollars_per_million(output));
+                price.push_str(&format!(", ${:.2}/${:.2} above {} tokens", dollars.0, dollars.1, tier.above));
+            }
+            price
         }
         _ => "price unknown: set price: {input: …, output: …} in dollars per million tokens".to_owned(),
     };

@@ -116,9 +116,7 @@ observability: {exporter: openllmetry, sink: langfuse, traces: true}
             "plan_cache.match",
             "costmodel.estimator",
             "retrieval.reranker",
-            "policy.engine",
-            "policy.file",
-            "policy.pii",
+            "policy.url",
             "observability.exporter",
             "observability.sink",
         ] {

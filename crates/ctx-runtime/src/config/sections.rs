@@ -157,6 +157,10 @@ fn tier(mut section: Section, findings: &mut Findings) -> Option<(Tier, Origin)>
 }
 
 fn base_url(section: &Section, text: &str, origin: &Origin, findings: &mut Findings) -> Option<String> {
+    address(&section.key("base_url"), text, origin, findings)
+}
+
+fn address(path: &str, text: &str, origin: &Origin, findings: &mut Findings) -> Option<String> {
     let trimmed = text.trim().trim_end_matches('/');
     let rest = trimmed.strip_prefix("http://").or_else(|| trimmed.strip_prefix("https://"));
     let problem = match rest {
@@ -166,7 +170,7 @@ fn base_url(section: &Section, text: &str, origin: &Origin, findings: &mut Findi
         }
         Some(_) => return Some(trimmed.to_owned()),
     };
-    findings.problem(origin, &section.key("base_url"), problem, None);
+    findings.problem(origin, path, problem, None);
     None
 }
 
@@ -253,6 +257,7 @@ pub(super) fn costmodel(mut section: Section, config: &mut CostModelConfig, find
         w.latency_scale = scale;
     }
     weights.finish(findings);
+    config.prices = section.text("prices", findings).map(|(path, _)| PathBuf::from(path));
     section.finish(findings);
 }
 
@@ -274,11 +279,44 @@ pub(super) fn verification(mut section: Section, config: &mut VerificationConfig
 }
 
 pub(super) fn policy(mut section: Section, config: &mut PolicyConfig, findings: &mut Findings) {
-    config.engine = choice(&mut section, "engine", &[("builtin", "builtin")], findings).unwrap_or("builtin").to_owned();
-    config.pii = choice(&mut section, "pii", &[("builtin", "builtin")], findings).unwrap_or("builtin").to_owned();
-    absent(&mut section, "file", "rule files are not in this build; leave file out", findings);
-    absent(&mut section, "url", "remote detectors are not in this build; leave url out", findings);
+    let at = section.origin().clone();
+    let engines = [("builtin", "builtin"), ("opa", "opa")];
+    config.engine = choice(&mut section, "engine", &engines, findings).unwrap_or("builtin").to_owned();
+    let detectors = [("builtin", "builtin"), ("presidio", "presidio")];
+    config.pii = choice(&mut section, "pii", &detectors, findings).unwrap_or("builtin").to_owned();
+    let file = section.text("file", findings);
+    match (config.engine.as_str(), &file) {
+        ("opa", None) => needs(&at, "policy.file", "missing: engine opa reads its rules from a file", "file: policies.rego", findings),
+        ("builtin", Some((_, origin))) => {
+            needs(origin, "policy.file", "the built-in engine reads no file", "write engine: opa, or leave file out", findings);
+        }
+        _ => {}
+    }
+    config.file = file.map(|(path, _)| PathBuf::from(path));
+    let url = section.text("url", findings);
+    match (config.pii.as_str(), &url) {
+        ("presidio", None) => needs(&at, "policy.url", "missing: presidio is a server", "url: http://localhost:5002", findings),
+        ("builtin", Some((_, origin))) => {
+            needs(origin, "policy.url", "the built-in detectors need no server", "write pii: presidio, or leave url out", findings);
+        }
+        _ => {}
+    }
+    config.url = url.and_then(|(text, origin)| address(&section.key("url"), &text, &origin, findings));
+    for (name, origin, node) in section.section("labels", findings).into_entries() {
+        let path = format!("policy.labels.{name}");
+        let Value::Text(text) = &node.value else {
+            findings.problem(&node.origin, &path, format!("expected a label, found {}", node.value.kind()), None);
+            continue;
+        };
+        if let Some(label) = chosen(&path, text, &origin, SENSITIVITIES, findings) {
+            config.labels.insert(name, label);
+        }
+    }
     section.finish(findings);
+}
+
+fn needs(origin: &Origin, path: &str, cause: &str, hint: &str, findings: &mut Findings) {
+    findings.problem(origin, path, cause.to_owned(), Some(hint.to_owned()));
 }
 
 pub(super) fn observability(mut section: Section, config: &mut ObservabilityConfig, findings: &mut Findings) {
