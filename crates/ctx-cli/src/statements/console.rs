@@ -12,8 +12,8 @@ use ctx_contracts::IndexEvent;
 use ctx_embedded::EmbeddedHost;
 use ctx_runtime::session::{Reply, Session as Statements, SessionError, SessionHost, SessionSettings, Watch};
 use ctx_sql::setting::OutputKey;
-use ctx_sql::{Ask, ExplainOption, Output, Setting, Statement, Subject};
-use ctx_types::Principal;
+use ctx_sql::{Ask, ExplainOption, Names, Output, Setting, Statement, Subject};
+use ctx_types::{AccessPath, FuseMethod, Principal, Strategy};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -119,6 +119,23 @@ impl Console {
             // A run that was cancelled before it began leaves its trace too.
             Err(_) if runs && interrupt.token().is_cancelled() => Ok(()),
             other => Ok(other?),
+        }
+    }
+
+    /// Names for completion.
+    pub(crate) async fn names(&self) -> Names {
+        let runtime = self.statements.runtime();
+        let mut operators: Vec<String> = AccessPath::ALL.iter().map(|path| path.as_str().to_owned()).collect();
+        operators.extend(FuseMethod::ALL.iter().map(|method| method.as_str().to_owned()));
+        operators.extend(Strategy::ALL.iter().map(|strategy| strategy.as_str().to_owned()));
+        operators.extend(runtime.parts().verifiers.iter().map(|verifier| verifier.describe().name));
+        const TRACES: usize = 20;
+        let traces = runtime.parts().store.traces(TRACES).await.unwrap_or_default();
+        Names {
+            sources: runtime.config().sources.keys().map(ToString::to_string).collect(),
+            models: runtime.parts().models.keys().map(ToString::to_string).collect(),
+            operators,
+            traces: traces.into_iter().map(|trace| trace.id).collect(),
         }
     }
 }

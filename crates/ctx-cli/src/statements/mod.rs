@@ -2,9 +2,10 @@
 //! printed by the code of the commands, so that `EXPLAIN ANSWER 'x'` and `ctxrt explain x` print the same bytes.
 //!
 //! Reading order: [`console`] (one statement) → [`print`] (its result) → [`meta`] (commands with a backslash) → [`batch`]
-//! (scripts) → [`shell`] (the prompt).
+//! (scripts) → [`shell`] (the prompt) → [`completion`].
 
 mod batch;
+mod completion;
 mod console;
 mod meta;
 mod print;
