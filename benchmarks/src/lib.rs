@@ -10,6 +10,7 @@
 //! Nothing here runs in tests: a timed test is a flaky test.
 
 pub mod bare;
+pub mod choice;
 pub mod data;
 pub mod figure;
 pub mod intent;

@@ -1,6 +1,7 @@
 //! The figures: measured, compared with their bars and with a baseline of the same run, written as dated results.
 //!
-//! `figures DATA OUT [quality|planning|optimizer|cache|retrieval|indexing|memory ...]`; without names all of them. Baselines and
+//! `figures DATA OUT [quality|choice|planning|optimizer|cache|retrieval|indexing|memory ...]`; without names all of them
+//! (`choice` is a part of `quality`). Baselines and
 //! sample sizes stand in each row. `figures index-folder FOLDER` indexes one folder and prints its peak memory: the
 //! memory figure runs it as a child, so that nothing else is counted.
 #![allow(clippy::print_stdout)] // a program talks on stdout
@@ -9,7 +10,7 @@ use anyhow::{Context, bail};
 use ctx_benchmarks::figure::{Figure, Figures};
 use ctx_benchmarks::machine::{Machine, peak_memory_mib, processor_seconds};
 use ctx_benchmarks::planning::Scene;
-use ctx_benchmarks::{bare, text};
+use ctx_benchmarks::{bare, choice, text};
 use ctx_embedded::{Engine, EngineOptions, IndexOptions, SourceConfig};
 use ctx_eval::metrics::quantile;
 use ctx_eval::{Collection, Options, Report, Workbench, evaluate_collection};
@@ -57,6 +58,7 @@ async fn main() -> anyhow::Result<()> {
             "retrieval" => retrieval(&data).await?,
             "indexing" => indexing(&data)?,
             "quality" => quality(&data, &out).await?,
+            "choice" => choice::rows(&data, SEED).await?,
             "memory" => memory()?,
             other => bail!("no figure is called {other}; there are: {}", all.join(", ")),
         };
@@ -99,7 +101,9 @@ async fn quality(data: &Path, out: &Path) -> anyhow::Result<Measured> {
     }
     // Rankings of every query are for local inspection, too large to keep.
     std::fs::remove_dir_all(out.join("runs")).ok();
-    Ok((figures, serde_json::to_value(reports)?))
+    let (rows, choices) = choice::rows(data, SEED).await?;
+    figures.extend(rows);
+    Ok((figures, json!({ "reports": reports, "choices": choices })))
 }
 
 fn quality_rows(name: &str, bar: f64, all: &Report, unseen: &Report) -> anyhow::Result<Vec<Figure>> {
