@@ -26,7 +26,7 @@ fn an_answer_cites_lines_that_open() {
 }
 
 #[test]
-fn explain_run_and_analyze_speak_of_one_plan_and_explain_changes_nothing() {
+fn explain_run_and_analyze_name_one_plan_and_explain_changes_nothing() {
     let world = World::with_docs();
     let line = |command: &'static [&'static str]| [command, &["--goal", QUESTION, "--source", "docs=./docs", "--json"]].concat();
     let (_, first) = world.json(&line(&["explain"]));
@@ -35,15 +35,43 @@ fn explain_run_and_analyze_speak_of_one_plan_and_explain_changes_nothing() {
     let (_, before) = world.json(&["stats", "--json"]);
     assert_eq!(before["rows"], Value::Array(Vec::new()), "explaining observes nothing");
     let (_, run) = world.json(&line(&["run"]));
-    assert_eq!(first["plan"]["id"], run["plan"]);
-    // The run may have taught enough to move the estimates: what ANALYZE runs is what EXPLAIN shows now.
-    let (_, now) = world.json(&line(&["explain"]));
     let (_, analyzed) = world.json(&line(&["explain", "--analyze"]));
-    assert_eq!(now["plan"]["id"], analyzed["plan"]["id"]);
+    let (_, after) = world.json(&line(&["explain"]));
+    let (_, fresh) = world.json(&[&line(&["explain"])[..], &["--settings"]].concat());
+    let id = |value: &Value| value["plan"]["id"].as_str().expect("a plan").to_owned();
+    assert_eq!([id(&analyzed), id(&after), id(&fresh)], [id(&first), id(&first), id(&first)], "one run moved the plan");
+    assert_eq!(run["plan"].as_str(), Some(id(&first).as_str()));
+    assert_eq!((&first["plan"]["estimate"], &first["plan"]["score"]), (&after["plan"]["estimate"], &after["plan"]["score"]));
     assert_eq!(analyzed["run"]["cost_nano_usd"], 0);
-    let trace = run["trace"].as_str().expect("id");
-    let (_, shown) = world.json(&["trace", "show", trace, "--json"]);
+    let (_, traces) = world.json(&["trace", "list", "--json"]);
+    assert_eq!(traces["traces"].as_array().map(Vec::len), Some(2), "a run and an EXPLAIN ANALYZE");
+    let (_, shown) = world.json(&["trace", "show", run["trace"].as_str().expect("id"), "--json"]);
     assert_eq!(shown["plan"], run["plan"]);
+    let text = world.run(&["explain", QUESTION, "--source", "docs=./docs", "--verbose"]);
+    let score = &first["plan"]["score"]["total"];
+    assert!(text.out.contains("Score: ") && score.is_i64(), "{}\n{score}", text.out);
+}
+
+#[test]
+fn what_runs_teach_is_seen_at_once_and_planned_with_when_it_is_published() {
+    let world = World::with_docs();
+    let line = |command: &'static str| [command, QUESTION, "--source", "docs=./docs", "--json"];
+    let (_, first) = world.json(&line("explain"));
+    for _ in 0..6 {
+        world.json(&line("run"));
+    }
+    let (_, seen) = world.json(&["stats", "--json"]);
+    let n = |value: &Value| value["rows"].as_array().expect("rows").iter().filter_map(|row| row["n"].as_u64()).max();
+    let published = |value: &Value| value["rows"].as_array().expect("rows").iter().filter(|row| row["version"] != "absent").count();
+    assert!(n(&seen) >= Some(6) && published(&seen) == 0, "{seen}");
+    assert_eq!(world.json(&line("explain")).1["plan"]["id"], first["plan"]["id"]);
+    assert_eq!(world.run(&["analyze", "--source", "docs=./docs"]).code, 0);
+    let (_, now) = world.json(&["stats", "--json"]);
+    assert!(published(&now) > 0 && n(&now) == n(&seen), "analyze publishes: {now}");
+    let (_, moved) = world.json(&line("explain"));
+    assert_ne!(moved["plan"]["id"], first["plan"]["id"]);
+    let numbers = moved.to_string();
+    assert!(!numbers.contains("NaN") && !numbers.contains("9223372036854775807"), "{numbers}");
 }
 
 #[test]

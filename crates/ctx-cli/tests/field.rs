@@ -128,3 +128,67 @@ fn an_edit_and_a_removal_show_at_once() {
     std::fs::remove_file(world.path().join("docs/restart.md")).expect("removed");
     assert_eq!(find("nightly-restart"), 0);
 }
+
+/// Every number of a document, with its path.
+fn numbers<'a>(at: &str, value: &'a serde_json::Value, out: &mut Vec<(String, &'a serde_json::Number)>) {
+    match value {
+        serde_json::Value::Number(number) => out.push((at.to_owned(), number)),
+        serde_json::Value::Array(items) => items.iter().for_each(|item| numbers(&format!("{at}[]"), item, out)),
+        serde_json::Value::Object(map) => map.iter().for_each(|(key, item)| numbers(&format!("{at}.{key}"), item, out)),
+        _ => {}
+    }
+}
+
+/// Every interval of a document is one: low ≤ middle ≤ high.
+fn intervals(at: &str, value: &serde_json::Value) {
+    match value {
+        serde_json::Value::Array(items) => items.iter().for_each(|item| intervals(at, item)),
+        serde_json::Value::Object(map) => {
+            let of = |key: &str| map.get(key).and_then(serde_json::Value::as_f64);
+            if let (Some(low), Some(high)) = (of("low"), of("high")) {
+                let middle = of("mid").or(of("value")).unwrap_or(low);
+                assert!(low <= middle && middle <= high, "{at}: {low}, {middle}, {high}");
+            }
+            map.iter().for_each(|(key, item)| intervals(&format!("{at}.{key}"), item));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn statistics_of_nothing_are_absent_or_priors_and_never_sentinels() {
+    let world = World::with_docs();
+    let lines: [&[&str]; 4] = [
+        &["stats", "--json"],
+        &["simulate", "--goal", "x", "--source", "docs=./docs", "--json"],
+        &["explain", "--goal", "x", "--source", "docs=./docs", "--json"],
+        &["explain", "--goal", "x", "--source", "docs=./docs", "--analyze", "--json"],
+    ];
+    for line in lines {
+        let (_, value) = world.json(line);
+        let mut found = Vec::new();
+        numbers("", &value, &mut found);
+        for (at, number) in found {
+            let real = number.as_f64().expect("a number");
+            assert!(real.is_finite() && !(real == 0.0 && real.is_sign_negative()), "{line:?}: {at} is {number}");
+            let seed = at.ends_with(".seed");
+            assert!(seed || (number.as_u64() != Some(u64::MAX) && number.as_i64() != Some(i64::MAX)), "{line:?}: {at} is a sentinel");
+        }
+        intervals("", &value);
+    }
+    let (_, stats) = world.json(&["stats", "--json"]);
+    assert_eq!(stats["ledger"], serde_json::json!([]), "no call was made");
+}
+
+#[test]
+fn a_budget_that_tenants_share_is_read_from_the_file_and_shown() {
+    let world = World::with_docs();
+    world.write("ctxrt.yaml", "tenant_budgets: {acme: {max_cost_usd: 2, per: day}}\nruntime: {durability: sync}\n");
+    let done = world.run(&["run", QUESTION, "--source", "docs=./docs", "--tenant", "acme"]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let shown = world.run(&["stats"]);
+    assert!(shown.err.contains("tenant acme: $0.00 of $2.00 this day"), "{}", shown.err);
+    world.write("ctxrt.yaml", "tenant_budgets: {acme: {max_cost_usd: 2, per: week}}\n");
+    let wrong = world.run(&["stats"]);
+    assert!(wrong.code == 2 && wrong.err.contains("tenant_budgets.acme.per") && wrong.err.contains("hour, day"), "{}", wrong.err);
+}

@@ -1,6 +1,6 @@
 //! The store: index, refresh, read passages, keep records. Holds no SQL: it is written with a shared store in mind.
 
-use crate::PluginError;
+use crate::{Admit, Durability, Fold, Journal, PluginError};
 use async_trait::async_trait;
 use ctx_types::passage::Locator;
 use ctx_types::{Passage, SourceName, Trace};
@@ -119,4 +119,17 @@ pub trait Store: Send + Sync {
 
     /// Replaces it atomically.
     async fn write_blob(&self, name: &str, bytes: &[u8]) -> Result<(), PluginError>;
+
+    /// Appends a record to a journal.
+    async fn append(&self, journal: &str, record: serde_json::Value, durability: Durability) -> Result<(), PluginError>;
+
+    /// Appends it if `admit` agrees with the whole journal; nobody else appends this way or folds meanwhile. `false`: it did not.
+    async fn append_if(&self, journal: &str, record: serde_json::Value, durability: Durability, admit: Admit) -> Result<bool, PluginError>;
+
+    /// The journal now.
+    async fn journal(&self, journal: &str) -> Result<Journal, PluginError>;
+
+    /// As the store's writer replaces the journal's snapshot by what `fold` makes of it; its records are part of it from then
+    /// on. `false`: it was left as it is, by `fold` or because another writer is at work.
+    async fn fold(&self, journal: &str, fold: Fold) -> Result<bool, PluginError>;
 }

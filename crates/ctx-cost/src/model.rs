@@ -9,7 +9,7 @@ use ctx_types::{
     AccessPath, Alternative, Catalog, Certainty, Constraints, Estimated, Intent, Layout, Micros, ModelEntry, ModelName, NanoUsd, Operator,
     Ppm, Probe, Settings, SourceEntry, SourceName, Stage, Tokens,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What estimates are made from; all values.
 pub struct CostInputs<'a> {
@@ -100,8 +100,14 @@ fn kind_factor(inputs: &CostInputs<'_>, entry: &SourceEntry) -> f64 {
     if best.get() == 0 { 1.0 } else { mine.share() / best.share() }
 }
 
-/// P(evidence) of reading `read` passages, scaled by the source kind.
+/// P(evidence) of reading `read` passages, scaled by the source kind. Of a list that the run has read already its scores say
+/// it, between the first passage alone and the whole list.
 pub fn evidence_of(inputs: &CostInputs<'_>, source: &SourceName, entry: &SourceEntry, path: AccessPath, read: f64) -> Estimated<Ppm> {
+    if let Some(list) = inputs.probe.read.get(source) {
+        let seen = Certainty::Measured { n: u32::try_from(list.evidence.len()).unwrap_or(u32::MAX) };
+        let value = list.within(read.max(0.0) as usize);
+        return Estimated::new(value, list.within(1).min(value), list.within(usize::MAX).max(value), seen, "scores of the passages read");
+    }
     let features = inputs.features.get(source).and_then(Option::as_ref);
     let raw = evidence::expected(path, features, read, entry.passages, inputs.intent);
     let factor = kind_factor(inputs, entry);
@@ -144,14 +150,32 @@ pub fn access_key(inputs: &CostInputs<'_>, path: AccessPath, entry: &SourceEntry
 
 fn latency(inputs: &CostInputs<'_>, alternative: &Alternative, (p50, p90): (u64, u64)) -> Estimated<Micros> {
     let prior = Estimated::new(Micros(p50), Micros(0), Micros(p90), Certainty::Prior, "measured on two cores, benchmarks");
-    let key = StatKey::new(
-        inputs.tenant,
-        Field::Latency,
-        operator_class(&alternative.operator),
-        operator_key(&alternative.operator),
-        inputs.intent.bucket,
-    );
-    inputs.statistics.corrected(&key, prior)
+    let (class, name) = (operator_class(&alternative.operator), operator_key(&alternative.operator));
+    inputs.statistics.corrected(&StatKey::new(inputs.tenant, Field::Latency, class, name, inputs.intent.bucket), prior)
+}
+
+/// Statistics keys that the estimates of these alternatives read, each once.
+pub fn keys_read<'a>(inputs: &CostInputs<'_>, alternatives: impl Iterator<Item = &'a Alternative>) -> BTreeSet<StatKey> {
+    let mut seen: BTreeSet<(OperatorClass, &str, Option<SizeClass>)> = BTreeSet::new();
+    for alternative in alternatives {
+        let (class, name) = (operator_class(&alternative.operator), operator_key(&alternative.operator));
+        match (&alternative.stage, &alternative.operator) {
+            (Stage::Access(source), Operator::Access { .. }) => {
+                let passages = inputs.catalog.sources.get(source).map_or(0, |entry| entry.passages);
+                seen.insert((class, name, Some(SizeClass::of(passages))));
+            }
+            (_, Operator::Fuse { .. } | Operator::Pack { .. } | Operator::Answer { .. }) => drop(seen.insert((class, name, None))),
+            _ => {}
+        }
+    }
+    let key = |&(class, name, size): &(OperatorClass, &str, Option<SizeClass>)| StatKey {
+        size,
+        ..StatKey::new(inputs.tenant, Field::Latency, class, name, inputs.intent.bucket)
+    };
+    let mut keys: BTreeSet<StatKey> = seen.iter().map(key).collect();
+    let models: Vec<StatKey> = keys.iter().filter(|key| key.class == OperatorClass::Model).map(|key| key.of(Field::OutputTokens)).collect();
+    keys.extend(models);
+    keys
 }
 
 /// Name under which an operator's actuals are kept.

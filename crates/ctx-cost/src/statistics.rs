@@ -89,8 +89,21 @@ pub struct Statistics {
 
 impl Statistics {
     /// A new snapshot that knows these outcomes too, decayed to `as_of` (seconds since the Unix epoch) and published where
-    /// something moved. The order of observations does not matter; one seen before changes nothing.
+    /// something moved. The order of observations does not matter; one seen before changes nothing. When to do so is the
+    /// writer's business: [`Statistics::is_due`].
     pub fn absorb(&self, observations: &[Observation], as_of: u64) -> Statistics {
+        self.gather(observations).published_at(as_of)
+    }
+
+    /// Whether waiting outcomes should be absorbed: enough of them, or the first (seen at `first`) and the last absorption
+    /// are long enough ago. Between absorptions planning sees the same numbers, whatever is observed.
+    pub fn is_due(&self, waiting: usize, first: u64, now: u64) -> bool {
+        let since = first.max(self.as_of);
+        waiting >= ABSORB_OUTCOMES_MAX || (waiting > 0 && now.saturating_sub(since) >= ABSORB_SECONDS_MAX)
+    }
+
+    /// The same with these outcomes known and nothing published: what people look at before the next absorption.
+    pub fn gather(&self, observations: &[Observation]) -> Statistics {
         let mut next = self.clone();
         for observation in observations {
             let (hash, item) = (hash_of(&observation.outcome), Item::of(observation));
@@ -103,7 +116,7 @@ impl Statistics {
             }
         }
         next.bound_keys();
-        next.published_at(as_of)
+        next
     }
 
     /// What two snapshots know together: commutative, associative, idempotent. Published values are the later ones of
@@ -172,22 +185,23 @@ impl Statistics {
         self.cells.get(key).map(|cell| &cell.published).filter(|published| published.serial > 0)
     }
 
-    /// What a plan that read `key` depends on: the finest published key, and that finer ones were absent.
+    /// What a plan that read `key` depends on: the finest published key, that finer ones were absent, and the coarser ones
+    /// down to the one whose interval it borrows.
     pub fn stamps_for(&self, key: &StatKey) -> Vec<Stamp> {
         let mut stamps = Vec::new();
         for key in key.chain() {
             let published = self.published(&key);
             stamps.push(Stamp { object: key.object(), version: published.map_or_else(|| ABSENT_VERSION.to_owned(), version_of) });
-            if published.is_some() {
+            if published.is_some_and(|published| published.ends.is_some() || key.field.scale() != Scale::Ratio) {
                 break;
             }
         }
         stamps
     }
 
-    /// Current version of every published key: the runtime's part of a catalog snapshot's stamps.
-    pub fn stamps(&self) -> Vec<Stamp> {
-        let published = self.cells.iter().filter(|(_, cell)| cell.published.serial > 0);
+    /// Current version of every published key of a tenant: the runtime's part of a catalog snapshot's stamps.
+    pub fn stamps(&self, tenant: &str) -> Vec<Stamp> {
+        let published = self.cells.iter().filter(|(key, cell)| key.tenant == tenant && cell.published.serial > 0);
         published.map(|(key, cell)| Stamp { object: key.object(), version: version_of(&cell.published) }).collect()
     }
 

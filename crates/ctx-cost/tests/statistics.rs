@@ -109,7 +109,7 @@ fn the_epoch_stays_while_nothing_moves_and_moves_when_it_matters() {
     let first = Statistics::default().absorb(&lognormal(1, 200, 1_000.0, 0.3, NOW), NOW);
     let more = first.absorb(&lognormal(2, 30, 1_000.0, 0.3, NOW), NOW);
     assert_eq!(first.epoch("default"), more.epoch("default"));
-    assert_eq!(first.stamps(), more.stamps());
+    assert_eq!(first.stamps("default"), more.stamps("default"));
     let slower = more.absorb(&lognormal(3, 250, 3_000.0, 0.3, NOW), NOW);
     assert_ne!(more.epoch("default"), slower.epoch("default"));
     let four = Statistics::default().absorb(&lognormal(5, 4, 1_000.0, 0.05, NOW), NOW);
@@ -122,11 +122,24 @@ fn a_plan_is_stamped_with_what_it_read_and_with_what_was_not_there() {
     let empty = Statistics::default().stamps_for(&key());
     assert_eq!(empty.len(), 4);
     assert!(empty.iter().all(|stamp| stamp.version == "absent"));
-    let full = Statistics::default().absorb(&lognormal(1, 20, 1_000.0, 0.3, NOW), NOW);
+    let full = Statistics::default().absorb(&lognormal(1, 200, 1_000.0, 0.3, NOW), NOW);
     let stamps = full.stamps_for(&key());
     assert_eq!(stamps.len(), 1);
     assert_eq!(stamps[0].object, "statistics default:latency/access/bm25/conceptual/medium");
-    assert!(full.stamps().contains(&stamps[0]));
+    assert!(full.stamps("default").contains(&stamps[0]) && full.stamps("other").is_empty());
+    let few = Statistics::default().absorb(&lognormal(1, 20, 1_000.0, 0.3, NOW), NOW);
+    assert_eq!(few.stamps_for(&key()).len(), 4, "too few for an interval: it would be borrowed from a parent");
+}
+
+#[test]
+fn outcomes_wait_for_a_hundred_of_them_or_a_minute() {
+    let fresh = Statistics::default();
+    assert!(!fresh.is_due(0, NOW, NOW + 3_600), "nothing waits");
+    assert!(!fresh.is_due(99, NOW, NOW + 59) && fresh.is_due(100, NOW, NOW) && fresh.is_due(1, NOW, NOW + 60));
+    let absorbed = fresh.absorb(&lognormal(1, 20, 1_000.0, 0.3, NOW), NOW + 50);
+    assert!(!absorbed.is_due(1, NOW, NOW + 100) && absorbed.is_due(1, NOW, NOW + 110), "a minute since the last absorption");
+    let gathered = fresh.gather(&lognormal(1, 20, 9_000.0, 0.3, NOW));
+    assert_eq!((gathered.epoch("default"), gathered.rows()[0].n), (fresh.epoch("default"), 20), "seen, and not planned with");
 }
 
 #[test]
@@ -225,10 +238,10 @@ fn a_snapshot_for_planning_is_small_and_plans_alike() {
     let light = whole.for_planning();
     assert!(light.to_json().len() * 20 < whole.to_json().len());
     assert_eq!(light.corrected(&key(), prior()), whole.corrected(&key(), prior()));
-    assert_eq!((light.epoch("default"), light.stamps()), (whole.epoch("default"), whole.stamps()));
+    assert_eq!((light.epoch("default"), light.stamps("default")), (whole.epoch("default"), whole.stamps("default")));
     assert_eq!(light.merge(&whole), whole);
     let touched = light.absorb(&lognormal(5, 3, 90_000.0, 0.1, NOW), NOW);
-    assert_eq!(touched.stamps(), whole.stamps(), "three outcomes do not overrule six hundred");
+    assert_eq!(touched.stamps("default"), whole.stamps("default"), "three outcomes do not overrule six hundred");
 }
 
 #[test]

@@ -5,7 +5,10 @@ use crate::engine::Engine;
 use crate::error::EmbeddedError;
 use async_trait::async_trait;
 use ctx_contracts::ErrorKind;
-use ctx_contracts::{Freshness, IndexEvent, IndexOptions, IndexReport, Metered, PluginError, RetrieveRequest, Retriever, Store, TraceSink};
+use ctx_contracts::{
+    Admit, Durability, Fold, Freshness, IndexEvent, IndexOptions, IndexReport, Journal, Metered, PluginError, Recorded, RetrieveRequest,
+    Retriever, Store, TraceSink,
+};
 use ctx_types::passage::Locator;
 use ctx_types::{Hit, Micros, Passage, Probe, SourceEntry, SourceName, Trace};
 use std::collections::BTreeMap;
@@ -69,6 +72,25 @@ impl Embedded {
     }
 }
 
+/// The contract's word for it, in the store's terms.
+pub(crate) fn stored(durability: Durability) -> ctx_store::Durability {
+    match durability {
+        Durability::None => ctx_store::Durability::None,
+        Durability::Async => ctx_store::Durability::Async,
+        Durability::Sync => ctx_store::Durability::Sync,
+    }
+}
+
+/// A journal as its owner sees it. A record that is no JSON never passed its checksum.
+fn shown(journal: &ctx_store::Journal) -> Journal {
+    let recorded = |record: &ctx_store::LogRecord| Some(Recorded { writer: record.log.clone(), record: record.decode().ok()? });
+    Journal {
+        snapshot: journal.snapshot.clone(),
+        records: journal.records.iter().filter_map(recorded).collect(),
+        live: journal.live.clone(),
+    }
+}
+
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {
@@ -125,6 +147,28 @@ impl Store for Embedded {
     async fn write_blob(&self, name: &str, bytes: &[u8]) -> Result<(), PluginError> {
         let (name, bytes) = (name.to_owned(), bytes.to_vec());
         self.blocking(format!("storing {name}"), move |engine| Ok(engine.store().write_blob_atomic(&name, &bytes)?)).await
+    }
+
+    async fn append(&self, journal: &str, record: serde_json::Value, durability: Durability) -> Result<(), PluginError> {
+        let name = journal.to_owned();
+        let work = move |engine: &Engine| Ok(engine.journals.append(&name, &record, stored(durability))?);
+        self.blocking(format!("appending to the journal of {journal}"), work).await
+    }
+
+    async fn append_if(&self, journal: &str, record: serde_json::Value, durability: Durability, admit: Admit) -> Result<bool, PluginError> {
+        let name = journal.to_owned();
+        let work = move |engine: &Engine| Ok(engine.journals.append_if(&name, &record, stored(durability), |held| admit(&shown(held)))?);
+        self.blocking(format!("appending to the journal of {journal}"), work).await
+    }
+
+    async fn journal(&self, journal: &str) -> Result<Journal, PluginError> {
+        let name = journal.to_owned();
+        self.blocking(format!("reading the journal of {journal}"), move |engine| Ok(shown(&engine.journals.read(&name)?))).await
+    }
+
+    async fn fold(&self, journal: &str, fold: Fold) -> Result<bool, PluginError> {
+        let name = journal.to_owned();
+        self.blocking(format!("storing {journal}"), move |engine| engine.fold(&name, |held| fold(&shown(held)))).await
     }
 }
 

@@ -12,7 +12,7 @@ use ctx_contracts::{Freshness, IndexEvent, IndexOptions, IndexReport};
 use ctx_embed::StaticModel;
 use ctx_ingest::passage_is_current;
 use ctx_runtime::config::{Refresh, SourceConfig};
-use ctx_store::{Generation, Store, StoreError, Writer};
+use ctx_store::{Generation, Journal, Journals, Store, StoreError, Writer};
 use ctx_types::passage::Locator;
 use ctx_types::{AccessPath, Passage, Probe, SourceEntry, SourceName, Tokens};
 use std::collections::BTreeMap;
@@ -50,6 +50,7 @@ pub struct Engine {
     counter: O200k,
     views: Views,
     checked: Mutex<BTreeMap<SourceName, Instant>>,
+    pub(crate) journals: Arc<Journals>,
     pub(crate) traces: Traces,
 }
 
@@ -63,8 +64,10 @@ impl Engine {
     /// An engine over the store in `root`. Nothing is read or created yet.
     pub fn open(root: impl Into<PathBuf>, sources: BTreeMap<SourceName, SourceConfig>, options: EngineOptions) -> Engine {
         let store = Store::open(root);
+        let journals = Arc::new(Journals::new(store.clone()));
         Engine {
-            traces: Traces::new(store.clone(), options.durability),
+            traces: Traces::new(Arc::clone(&journals), options.durability),
+            journals,
             store,
             sources,
             options,
@@ -285,6 +288,21 @@ impl Engine {
         }
         let exists = root.join(&locator.path).symlink_metadata().is_ok();
         Ok(if exists { Freshness::Changed } else { Freshness::Gone })
+    }
+
+    /// Folds a journal as the writer; `false` where another one is at work or `fold` leaves the journal as it is. Traces are
+    /// moved by the way.
+    pub(crate) fn fold(&self, journal: &str, fold: impl FnOnce(&Journal) -> Option<Vec<u8>>) -> Result<bool, EmbeddedError> {
+        let writer = match self.store.writer(QUIET_WAIT.min(self.options.lock_wait)) {
+            Ok(writer) => writer,
+            Err(StoreError::Busy { .. }) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        let folded = self.journals.fold(&writer, journal, fold)?;
+        if folded {
+            self.traces.absorb(&writer)?;
+        }
+        Ok(folded)
     }
 
     /// Times a few real queries per source and keeps the timings in the catalog; counts are exact after every index.

@@ -1,6 +1,6 @@
 //! Names of the embedded default in a registry, and the short way to a runtime over it.
 
-use crate::contracts::Embedded;
+use crate::contracts::{Embedded, stored};
 use crate::engine::{Engine, EngineOptions};
 use crate::families::KnownTokenizer;
 use crate::policy::policy;
@@ -8,7 +8,7 @@ use crate::tokens::O200k;
 use ctx_contracts::{ErrorKind, Model, PluginError, Policy, Reasoner, Retriever, Store, TokenCounter, TraceSink, Verifier};
 use ctx_http_model::{OpenAiCompatible, PriceMap, Secret, TierSettings};
 use ctx_local::{AnswersQuestion, Citations, Extractive, SingleShot, Support};
-use ctx_runtime::config::{Durability, Tier};
+use ctx_runtime::config::Tier;
 use ctx_runtime::{BuildContext, Config, Contract, Registry, RegistryError, Runtime, RuntimeError};
 use ctx_types::catalog::Prices;
 use std::sync::Arc;
@@ -41,11 +41,7 @@ pub fn engine(config: &Config, options: EngineOptions) -> Result<Engine, PluginE
         let error = PluginError::new(ErrorKind::BadRequest, "opening the store", "no folder is configured");
         return Err(error.with_hint("give --store or CTXRT_STORE"));
     };
-    let durability = match config.runtime.durability {
-        Durability::None => ctx_store::Durability::None,
-        Durability::Async => ctx_store::Durability::Async,
-        Durability::Sync => ctx_store::Durability::Sync,
-    };
+    let durability = stored(config.runtime.durability);
     Ok(Engine::open(root.clone(), config.sources.clone(), EngineOptions { durability, ..options }))
 }
 

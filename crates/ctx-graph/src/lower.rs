@@ -1,6 +1,7 @@
 //! From the decision to the steps: a pure function of the plan. What the plan does not say, [`LoweringParameters`] does.
 
 use crate::{Edge, EdgeKind, ExecutionGraph, FailurePolicy, GraphError, LegFusion, LegPath, LegWeight, Node, NodeId, NodeOp, Resource};
+use ctx_types::alternative::ALREADY_READ;
 use ctx_types::plan::PlannedAlternative;
 use ctx_types::{
     AccessPath, AlternativeEstimate, Certainty, Estimated, Fate, Micros, Operator, Plan, Ppm, SourceName, Stage, Status, Strategy, Tokens,
@@ -180,14 +181,16 @@ impl<'a> Lowering<'a> {
         ranked && self.plan.intent.identifiers().next().is_some() && self.alternatives_of(read.source, LegPath::Identifier).next().is_some()
     }
 
-    /// Rejected alternatives that are this leg alone and could have been executed.
+    /// Rejected alternatives that are this leg alone and could have been executed, or could have been when the run began.
     fn alternatives_of(&self, source: &SourceName, path: LegPath) -> impl Iterator<Item = (u32, Tokens, &'a AlternativeEstimate)> {
         static NOTHING: AlternativeEstimate =
             AlternativeEstimate { hits: None, tokens: None, cost: None, latency: None, evidence: None, quality: None };
         let source = source.clone();
         self.plan.rejected.iter().filter_map(move |rejection| match (&rejection.alternative.stage, &rejection.alternative.operator) {
             (Stage::Access(s), Operator::Access { path: p, k, quota })
-                if *s == source && *p == path.access_path() && !matches!(rejection.fate, Fate::Pruned { .. }) =>
+                if *s == source
+                    && *p == path.access_path()
+                    && !matches!(&rejection.fate, Fate::Pruned { rule, .. } if rule != ALREADY_READ) =>
             {
                 Some((*k, *quota, rejection.estimate.as_ref().unwrap_or(&NOTHING)))
             }

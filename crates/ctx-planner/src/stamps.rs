@@ -1,5 +1,6 @@
 //! What a plan depends on, with versions: losers too, because a better loser would have won.
 
+use crate::write::Context;
 use ctx_cost::statistics::Statistics;
 use ctx_types::plan::Stamp;
 use ctx_types::{Catalog, Denial, Settings, SourceName, content_id};
@@ -10,7 +11,8 @@ fn version(kind: &'static str, value: &impl Serialize) -> String {
     content_id(kind, value).map_or_else(|e| e.to_string(), |id| id.0)
 }
 
-/// Stamps of everything that planning over `sources` considers. The plan cache compares them at look-up.
+/// Current versions of everything that planning over `sources` may consider, statistics of the tenant among them. The plan
+/// cache compares a plan's stamps with these at look-up.
 pub fn stamps(
     catalog: &Catalog,
     sources: &[SourceName],
@@ -19,7 +21,29 @@ pub fn stamps(
     denials: &[Denial],
     settings: &Settings,
 ) -> Vec<Stamp> {
-    let mut out: Vec<Stamp> = Vec::with_capacity(sources.len() + catalog.models.len() + 4);
+    let mut out = considered(catalog, sources, denials, settings);
+    out.extend(statistics.stamps(tenant));
+    out.sort();
+    out
+}
+
+/// What one plan depends on: the catalog's part, the statistics keys that its estimates and the losers' read, and the lists
+/// that the run has read already.
+pub(crate) fn of_plan(context: &Context<'_>) -> Vec<Stamp> {
+    let inputs = context.inputs;
+    let mut out = considered(inputs.catalog, context.view.sources, inputs.denials, inputs.settings);
+    let keys = ctx_cost::model::keys_read(context.cost, context.space.alternatives.iter());
+    out.extend(keys.iter().flat_map(|key| inputs.statistics.stamps_for(key)));
+    for (name, list) in &inputs.probe.read {
+        out.push(Stamp { object: format!("read {name}"), version: version("read", list) });
+    }
+    out.sort();
+    out.dedup();
+    out
+}
+
+fn considered(catalog: &Catalog, sources: &[SourceName], denials: &[Denial], settings: &Settings) -> Vec<Stamp> {
+    let mut out: Vec<Stamp> = Vec::with_capacity(sources.len() + catalog.models.len() + 64);
     for name in sources {
         let entry = catalog.sources.get(name);
         let version = entry.map_or_else(|| "absent".to_owned(), |e| format!("{}+{}", e.fingerprint, version("source", e)));
@@ -31,7 +55,5 @@ pub fn stamps(
     out.push(Stamp { object: "capabilities".into(), version: version("capabilities", &catalog.capabilities) });
     out.push(Stamp { object: "policy".into(), version: version("policy", &(&settings.policy_version, denials)) });
     out.push(Stamp { object: "coefficients".into(), version: ctx_cost::coefficients::digest().to_owned() });
-    out.push(Stamp { object: "statistics".into(), version: statistics.epoch(tenant).to_owned() });
-    out.sort();
     out
 }

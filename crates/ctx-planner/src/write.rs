@@ -1,7 +1,7 @@
 //! From the search's solution to the plan: a complete value.
 
 use crate::assemble::Assembled;
-use crate::{Inputs, PLANNER_VERSION, PlanError, stamps};
+use crate::{Inputs, PLANNER_VERSION, PlanError};
 use ctx_candidates::{FrameChoice, PlanSpace, View};
 use ctx_cost::{CostInputs, model};
 use ctx_optimizer::constraints::{Limit, Usage};
@@ -103,14 +103,7 @@ pub(crate) fn plan(context: &Context<'_>, winner: &Candidate) -> Result<Plan, Pl
     let gist = gist_of(&shape)?;
     let read = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
     let chosen: Vec<PlannedAlternative> = context.members(winner).into_iter().map(|m| planned(context, m, read)).collect();
-    let stamps = stamps(
-        context.inputs.catalog,
-        context.view.sources,
-        context.inputs.statistics,
-        &context.view.goal.principal.tenant,
-        context.inputs.denials,
-        context.inputs.settings,
-    );
+    let stamps = crate::stamps::of_plan(context);
     let plan_id = id(
         "plan",
         &(

@@ -139,6 +139,7 @@ fn probes() -> impl Strategy<Value = Probe> {
                 Some((source(&format!("s{i}")), SourceProbe { terms, identifiers, centroid_similarity: centroid, lookups: 7 }))
             })
             .collect::<BTreeMap<_, _>>(),
+        ..Probe::default()
     })
 }
 

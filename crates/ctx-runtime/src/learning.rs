@@ -1,52 +1,65 @@
-//! What past runs teach: observations wait, are absorbed in batches, and become the next immutable snapshot.
+//! What past runs teach: outcomes wait in a journal of the store, are absorbed in batches, and become the next immutable
+//! snapshot.
 //!
-//! Off the response path: a run only queues what it saw. The estimator `prior` plans with an empty snapshot and still
-//! collects. Stored as one blob; writing merges with what another process stored meanwhile.
+//! Off the response path: a run only appends what it saw. Whoever holds the writer's lock absorbs what all processes
+//! appended, when enough waits or long enough ([`Statistics::is_due`]); until then every process plans with the same numbers.
+//! The estimator `prior` plans with an empty snapshot and still collects.
 
 use crate::config::EstimatorName;
-use ctx_contracts::{PluginError, Store};
+use ctx_contracts::{Durability, Journal, PluginError, Store};
 use ctx_cost::statistics::{Observation, Statistics};
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Name of the stored snapshot.
-const BLOB: &str = "statistics";
-/// Observed runs after which a batch is absorbed.
-const BATCH_RUNS: usize = 100;
-/// Seconds after which a batch is absorbed.
-const BATCH_SECONDS: u64 = 60;
+/// Name of the journal.
+const JOURNAL: &str = "statistics";
+/// Version of a record.
+const OUTCOME_SCHEMA_VERSION: u32 = 1;
+
+/// What one run showed.
+#[derive(Serialize, Deserialize)]
+struct Outcome {
+    schema_version: u32,
+    /// When, seconds since the Unix epoch.
+    at: u64,
+    observations: Vec<Observation>,
+}
+
+/// Whether absorbing waits for its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// Only if enough outcomes wait, or long enough.
+    Due,
+    /// At once: somebody asked for it.
+    Now,
+}
 
 #[derive(Default)]
 struct State {
     current: Arc<Statistics>,
-    pending: Vec<Observation>,
-    runs: usize,
-    absorbed_at: u64,
-    dirty: bool,
+    /// Outcomes that wait, as far as this process knows, and when the first of them was seen.
+    waiting: usize,
+    first: u64,
 }
 
 /// The statistics of this process.
 pub(crate) struct Learning {
     estimator: EstimatorName,
+    durability: Durability,
     empty: Arc<Statistics>,
     state: Mutex<State>,
 }
 
 impl Learning {
-    pub(crate) fn new(estimator: EstimatorName, stored: Statistics, now: u64) -> Learning {
-        let state = State { current: Arc::new(stored), absorbed_at: now, ..State::default() };
-        Learning { estimator, empty: Arc::default(), state: Mutex::new(state) }
-    }
-
     /// What was stored before; a snapshot that cannot be read counts as none, and is said.
-    pub(crate) async fn stored(store: &dyn Store) -> Statistics {
-        match store.read_blob(BLOB).await {
-            Ok(Some(bytes)) => parse(&bytes).unwrap_or_default(),
-            Ok(None) => Statistics::default(),
-            Err(error) => {
-                tracing::warn!(%error, "statistics start empty");
-                Statistics::default()
-            }
-        }
+    pub(crate) async fn open(estimator: EstimatorName, durability: Durability, store: &dyn Store) -> Learning {
+        let journal = store.journal(JOURNAL).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "statistics start empty");
+            Journal::default()
+        });
+        let (current, outcomes) = read(&journal);
+        let state = State { current: Arc::new(current), waiting: outcomes.len(), first: first(&outcomes) };
+        Learning { estimator, durability, empty: Arc::default(), state: Mutex::new(state) }
     }
 
     /// The snapshot to plan with.
@@ -57,37 +70,54 @@ impl Learning {
         }
     }
 
-    /// Everything known, whatever planning uses.
-    pub(crate) fn known(&self) -> Arc<Statistics> {
-        self.state().current.clone()
+    /// Everything known, whatever planning uses: what waits is there too, and not published.
+    pub(crate) async fn known(&self, store: &dyn Store) -> Result<Statistics, PluginError> {
+        let (current, outcomes) = read(&store.journal(JOURNAL).await?);
+        Ok(current.gather(&observations(outcomes)))
     }
 
-    /// Queues what a run showed; absorbs when the batch is full or old.
-    pub(crate) fn observe(&self, observations: Vec<Observation>, now: u64) {
-        let mut state = self.state();
-        state.pending.extend(observations);
-        state.runs += 1;
-        if state.runs >= BATCH_RUNS || now.saturating_sub(state.absorbed_at) >= BATCH_SECONDS {
-            absorb(&mut state, now);
+    /// Appends what a run showed. `true`: it is time to [absorb](Learning::absorb).
+    pub(crate) async fn observe(&self, store: &dyn Store, observations: Vec<Observation>, now: u64) -> bool {
+        let outcome = Outcome { schema_version: OUTCOME_SCHEMA_VERSION, at: now, observations };
+        let record = serde_json::to_value(&outcome).expect("an outcome holds integers and strings only");
+        if let Err(error) = store.append(JOURNAL, record, self.durability).await {
+            tracing::warn!(%error, "what this run showed is not kept");
+            return false;
         }
+        let mut state = self.state();
+        if state.waiting == 0 {
+            state.first = now;
+        }
+        state.waiting += 1;
+        state.current.is_due(state.waiting, state.first, now)
     }
 
-    /// Absorbs what waits and stores the result, merged with what others stored.
-    pub(crate) async fn flush(&self, store: &dyn Store, now: u64) -> Result<(), PluginError> {
-        let current = {
-            let mut state = self.state();
-            absorb(&mut state, now);
-            if !state.dirty {
-                return Ok(());
-            }
-            state.current.clone()
+    /// Absorbs what waits, of all processes, and plans with it from now on. Nothing happens before its time, or while
+    /// another writer is at work.
+    pub(crate) async fn absorb(&self, store: &dyn Store, now: u64, when: When) -> Result<(), PluginError> {
+        let due = |state: &State| when == When::Now || state.current.is_due(state.waiting, state.first, now);
+        if !due(&self.state()) {
+            return Ok(());
+        }
+        let made: Arc<Mutex<Option<Statistics>>> = Arc::default();
+        let slot = Arc::clone(&made);
+        let fold = move |journal: &Journal| {
+            let (current, outcomes) = read(journal);
+            // Another process may have absorbed meanwhile: then this one plans with what it made.
+            let next = if when == When::Now || current.is_due(outcomes.len(), first(&outcomes), now) {
+                current.absorb(&observations(outcomes), now)
+            } else {
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(current);
+                return None;
+            };
+            let bytes = next.to_json().into_bytes();
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(next);
+            Some(bytes)
         };
-        let theirs = store.read_blob(BLOB).await?.and_then(|bytes| parse(&bytes)).unwrap_or_default();
-        let merged = current.merge(&theirs).publish(now);
-        store.write_blob(BLOB, merged.to_json().as_bytes()).await?;
-        let mut state = self.state();
-        state.current = Arc::new(merged);
-        state.dirty = false;
+        store.fold(JOURNAL, Box::new(fold)).await?;
+        if let Some(next) = made.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            *self.state() = State { current: Arc::new(next), ..State::default() };
+        }
         Ok(())
     }
 
@@ -96,20 +126,23 @@ impl Learning {
     }
 }
 
-fn absorb(state: &mut State, now: u64) {
-    let pending = std::mem::take(&mut state.pending);
-    state.runs = 0;
-    state.absorbed_at = now;
-    if !pending.is_empty() {
-        state.current = Arc::new(state.current.absorb(&pending, now));
-        state.dirty = true;
-    }
+/// The snapshot, and the outcomes since. What another version wrote is left out.
+fn read(journal: &Journal) -> (Statistics, Vec<Outcome>) {
+    let parse = |bytes: &[u8]| std::str::from_utf8(bytes).ok().and_then(|text| Statistics::from_json(text).ok());
+    let current = journal.snapshot.as_deref().map(|bytes| {
+        parse(bytes).unwrap_or_else(|| {
+            tracing::warn!("the stored statistics cannot be read; they start empty");
+            Statistics::default()
+        })
+    });
+    let outcome = |record: &serde_json::Value| Outcome::deserialize(record).ok().filter(|o| o.schema_version == OUTCOME_SCHEMA_VERSION);
+    (current.unwrap_or_default(), journal.records.iter().filter_map(|recorded| outcome(&recorded.record)).collect())
 }
 
-fn parse(bytes: &[u8]) -> Option<Statistics> {
-    let parsed = std::str::from_utf8(bytes).ok().and_then(|text| Statistics::from_json(text).ok());
-    if parsed.is_none() {
-        tracing::warn!("the stored statistics cannot be read; they start empty");
-    }
-    parsed
+fn first(outcomes: &[Outcome]) -> u64 {
+    outcomes.iter().map(|outcome| outcome.at).min().unwrap_or(0)
+}
+
+fn observations(outcomes: Vec<Outcome>) -> Vec<Observation> {
+    outcomes.into_iter().flat_map(|outcome| outcome.observations).collect()
 }

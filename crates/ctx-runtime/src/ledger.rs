@@ -3,7 +3,12 @@
 //! Every branch of a run shares one ledger, so spending never passes a limit: a call starts only when what was spent, what
 //! is reserved and its own bound fit. A reservation blocked only by outstanding ones waits for their settlement; it is
 //! refused when what was spent and its own bound exceed a limit alone. Deadlines are the caller's: waiting can be dropped.
+//! What all runs of a tenant share is `book`'s, over the pure `accounts`.
 
+pub(crate) mod accounts;
+pub(crate) mod book;
+
+use crate::config::Per;
 use ctx_types::estimate::TokenClasses;
 use ctx_types::outcome::Spend;
 use ctx_types::{Constraints, Micros, NanoUsd, Tokens};
@@ -31,7 +36,7 @@ pub struct Actual {
 }
 
 /// The limit that refused a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Dollars.
     #[error("the call may cost up to {bound}; {spent} of {limit} are spent")]
@@ -60,6 +65,34 @@ pub enum Refusal {
         made: u32,
         /// The limit.
         limit: u32,
+    },
+    /// Dollars of a tenant's runs together.
+    #[error("the call may cost up to {bound}; tenant {tenant} has spent {spent} of {limit} this {per}")]
+    TenantCost {
+        /// Whose.
+        tenant: String,
+        /// The window.
+        per: Per,
+        /// Its bound.
+        bound: NanoUsd,
+        /// Spent in the window.
+        spent: NanoUsd,
+        /// The limit.
+        limit: NanoUsd,
+    },
+    /// Tokens of a tenant's runs together.
+    #[error("the call may take up to {bound} tokens; tenant {tenant} has used {spent} of {limit} this {per}")]
+    TenantTokens {
+        /// Whose.
+        tenant: String,
+        /// The window.
+        per: Per,
+        /// Its bound.
+        bound: Tokens,
+        /// Used in the window.
+        spent: Tokens,
+        /// The limit.
+        limit: Tokens,
     },
 }
 

@@ -39,6 +39,8 @@ pub use ctx_plan_cache::{CacheRow, Counters};
 pub use ctx_simulate::Simulation;
 pub use error::RuntimeError;
 pub use explain::{ExplainInputs, ExplainOptions};
+pub use ledger::accounts::Spent;
+pub use ledger::book::AccountRow;
 pub use ledger::{Actual, Bound, Ledger, Refusal, Reservation};
 pub use parts::Parts;
 pub use prepare::{Choice, Prepared};

@@ -156,7 +156,7 @@ impl Inner {
         goal
     }
 
-    fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Settings {
         Settings {
             configuration_digest: self.digest.clone(),
             verification_default: self.config.verification.default,

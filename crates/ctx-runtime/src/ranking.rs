@@ -78,21 +78,10 @@ fn fusion(path: AccessPath) -> LegFusion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctx_types::passage::{ByteRange, Locator};
+    use crate::executor::fixture;
 
     fn hit(name: &str, score: f64) -> Hit {
-        let source = SourceName::new("docs").expect("name");
-        let locator = Locator {
-            source,
-            path: name.into(),
-            bytes: ByteRange::default(),
-            line_start: 1,
-            line_end: 1,
-            section: String::new(),
-            also_at: Vec::new(),
-        };
-        let passage = Passage { id: name.into(), locator, title: name.into(), text: name.into(), fingerprint: name.into(), tokens: 10 };
-        Hit { passage, score, rank: 1, path: AccessPath::Bm25, exact: false }
+        fixture::hit(name, 0, name, score)
     }
 
     fn names(list: &[RankedPassage]) -> Vec<&str> {

@@ -4,12 +4,13 @@ use crate::clock::SystemClock;
 use crate::executor::{self, Run};
 use crate::explain::{ExplainInputs, ExplainOptions};
 use crate::flight::Flights;
-use crate::learning::Learning;
+use crate::learning::{Learning, When};
+use crate::ledger::book::{self, AccountRow, Book};
 use crate::parts::Parts;
 use crate::prepare::{Mode, Prepared, Snapshot};
 use crate::{Config, Registry, RuntimeError, Shared};
 use ctx_contracts::{Clock, IndexEvent, IndexReport, PluginError};
-use ctx_cost::statistics::Statistics;
+use ctx_cost::statistics::{Observation, Statistics};
 use ctx_plan_cache::{CacheRow, Counters, PlanCache};
 use ctx_planner::{PlanError, Planned, Planner};
 use ctx_simulate::Simulation;
@@ -83,7 +84,7 @@ impl RuntimeBuilder {
     pub async fn build(self) -> Result<Runtime, RuntimeError> {
         let store = self.parts.store.clone();
         let now = u64::try_from(self.parts.clock.unix_seconds()).unwrap_or(0);
-        let statistics = Learning::stored(store.as_ref()).await;
+        let learning = Learning::open(self.config.costmodel.estimator, self.config.runtime.durability, store.as_ref()).await;
         let settings = ctx_plan_cache::Settings {
             enabled: self.config.runtime.plan_cache.enabled,
             ttl_seconds: self.config.runtime.plan_cache.ttl_seconds,
@@ -100,7 +101,7 @@ impl RuntimeBuilder {
         Ok(Runtime {
             inner: Arc::new(Inner {
                 digest: self.config.digest(),
-                learning: Arc::new(Learning::new(self.config.costmodel.estimator, statistics, now)),
+                learning: Arc::new(learning),
                 config: self.config,
                 parts: self.parts,
                 planner: self.planner,
@@ -270,20 +271,36 @@ impl Runtime {
         }
     }
 
-    /// Waits for runs whose callers went away, absorbs what was observed, stores statistics and plan cache.
+    /// Waits for runs whose callers went away, absorbs what was observed if it is time to, stores the plan cache.
     pub async fn flush(&self) -> Result<(), PluginError> {
+        self.close(When::Due).await
+    }
+
+    /// The same, and what was observed is absorbed now: plans are made with it from here on.
+    pub async fn publish(&self) -> Result<(), PluginError> {
+        self.close(When::Now).await
+    }
+
+    async fn close(&self, when: When) -> Result<(), PluginError> {
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         self.inner.tasks.reopen();
         let store = self.inner.parts.store.as_ref();
-        self.inner.learning.flush(store, self.inner.now()).await?;
+        let now = self.inner.now();
+        self.inner.learning.absorb(store, now, when).await?;
+        book::fold(store, now).await?;
         let bytes = self.inner.cache().to_bytes();
         store.write_blob(CACHE_BLOB, &bytes).await
     }
 
-    /// Statistics of past runs.
-    pub fn statistics(&self) -> Arc<Statistics> {
-        self.inner.learning.known()
+    /// Statistics of past runs, those included that planning does not use yet.
+    pub async fn statistics(&self) -> Result<Statistics, PluginError> {
+        self.inner.learning.known(self.inner.parts.store.as_ref()).await
+    }
+
+    /// What tenants have spent in the windows of their budgets, the last day where there is none.
+    pub async fn accounts(&self) -> Result<Vec<AccountRow>, PluginError> {
+        book::accounts(self.inner.parts.store.as_ref(), &self.inner.config, self.inner.now()).await
     }
 
     /// Plan-cache entries, newest use first, with counters.
@@ -316,6 +333,25 @@ impl Inner {
 
     pub(crate) fn now(&self) -> u64 {
         u64::try_from(self.parts.clock.unix_seconds()).unwrap_or(0)
+    }
+
+    /// The tenants' ledger, for one run.
+    pub(crate) fn book(&self, tenant: &str, run: &str) -> Arc<Book> {
+        Book::new(self.parts.store.clone(), self.parts.clock.clone(), &self.config, tenant, run, self.tasks.clone())
+    }
+
+    /// Keeps what a run showed; absorbs in the background when it is time to.
+    pub(crate) async fn observe(self: &Arc<Self>, observations: Vec<Observation>) {
+        let now = self.now();
+        if !self.learning.observe(self.parts.store.as_ref(), observations, now).await {
+            return;
+        }
+        let inner = Arc::clone(self);
+        self.tasks.spawn(async move {
+            if let Err(error) = inner.learning.absorb(inner.parts.store.as_ref(), now, When::Due).await {
+                tracing::warn!(%error, "what was observed waits");
+            }
+        });
     }
 
     /// Graph and schedule of a cached plan; the last one is kept, because hits come in rows.

@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::layout::Layout;
 use crate::log::{self, LogRecord};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -53,18 +53,33 @@ pub fn absorb(layout: &Layout, from: &Offsets) -> Result<Absorbed, StoreError> {
     Ok(absorbed)
 }
 
-/// Removes logs whose process has ended and whose records all lie before `offsets` (a torn tail is given up).
-/// Returns how many. The caller holds the writer's lock and has persisted `offsets`.
-pub fn retire(layout: &Layout, offsets: &Offsets) -> Result<u32, StoreError> {
+/// Removes logs whose process has ended and whose records are all `kept` elsewhere (a torn tail is given up).
+/// Returns how many. The caller holds the writer's lock and has made durable what `kept` says.
+pub fn retire(layout: &Layout, mut kept: impl FnMut(&LogRecord) -> Result<bool, StoreError>) -> Result<u32, StoreError> {
     let mut removed = 0;
     for path in logs(layout)? {
-        let name = disk::file_name(&path);
-        if offsets.logs.contains_key(name) && has_ended(&path) && log::read_from(&path, offsets.of(name))?.records.is_empty() {
+        let done = has_ended(&path) && all(&log::read_from(&path, 0)?.records, &mut kept)?;
+        if done {
             fs::remove_file(&path).map_err(StoreError::io("removing", &path))?;
             removed += 1;
         }
     }
     Ok(removed)
+}
+
+fn all(records: &[LogRecord], kept: &mut impl FnMut(&LogRecord) -> Result<bool, StoreError>) -> Result<bool, StoreError> {
+    for record in records {
+        if !kept(record)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// File names of the logs that somebody may still append to.
+pub(crate) fn live(layout: &Layout) -> Result<BTreeSet<String>, StoreError> {
+    let logs = logs(layout)?;
+    Ok(logs.iter().filter(|path| !has_ended(path)).map(|path| disk::file_name(path).to_owned()).collect())
 }
 
 /// Whether nobody appends any more. Without locks the answer is no: then logs stay.
@@ -113,8 +128,9 @@ mod tests {
         assert_eq!(numbers(&more), [3]);
         assert_eq!(more.torn.values().copied().collect::<Vec<_>>(), [6]);
 
-        assert_eq!(retire(&layout, &Offsets::default()).unwrap(), 0, "unread logs must stay");
-        assert_eq!(retire(&layout, &more.offsets).unwrap(), 1, "the ended one goes, the live one stays");
+        let before = |offsets: &Offsets, record: &LogRecord| Ok(record.offset < offsets.of(&record.log));
+        assert_eq!(retire(&layout, |record| before(&Offsets::default(), record)).unwrap(), 0, "unread logs must stay");
+        assert_eq!(retire(&layout, |record| before(&more.offsets, record)).unwrap(), 1, "the ended one goes, the live one stays");
         second.append("n", &4, Durability::None).unwrap();
         assert_eq!(numbers(&absorb(&layout, &more.offsets).unwrap()), [4]);
     }

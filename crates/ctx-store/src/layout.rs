@@ -66,6 +66,10 @@ impl Layout {
     pub fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
     }
+    /// The lock of one journal.
+    pub fn journal_lock(&self, journal: &str) -> PathBuf {
+        self.logs().join(format!("{journal}.lock"))
+    }
     /// The writer's lock.
     pub fn writer_lock(&self) -> PathBuf {
         self.root.join("writer.lock")

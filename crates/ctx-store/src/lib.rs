@@ -43,7 +43,7 @@
 //! ```
 //!
 //! Reading order: [`layout`] → [`manifest`] → [`generation`] → [`store`] → [`writer`] → [`sweep`]; then the files inside
-//! a segment ([`passages`], [`terms`], [`vectors`], [`ranges`]) and beside them ([`log`], [`absorb`], [`blob`]).
+//! a segment ([`passages`], [`terms`], [`vectors`], [`ranges`]) and beside them ([`log`], [`absorb`], [`journal`], [`blob`]).
 
 pub mod absorb;
 pub mod blob;
@@ -53,6 +53,7 @@ pub mod envelope;
 pub mod error;
 pub mod files;
 pub mod generation;
+pub mod journal;
 pub mod layout;
 pub mod lock;
 pub mod log;
@@ -70,6 +71,7 @@ pub use absorb::{Absorbed, Offsets, absorb, retire};
 pub use error::StoreError;
 pub use files::{FileEntry, FileList, FileStat, Freshness};
 pub use generation::Generation;
+pub use journal::{Journal, Journals};
 pub use lock::Holder;
 pub use log::{Durability, LogRecord, LogWriter};
 pub use manifest::{IdfIdentity, Manifest, MergeReason, SegmentId, SegmentRef, SourceState};

@@ -85,6 +85,13 @@ pub(crate) fn acquire(layout: &Layout, wait: Duration) -> Result<WriterLock, Sto
     Ok(WriterLock { file })
 }
 
+/// Locks some other file of the store, for the time of a few reads and one write. Unlocked when closed.
+pub(crate) fn exclusive(layout: &Layout, path: &Path, wait: Duration) -> Result<File, StoreError> {
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(StoreError::io("opening", path))?;
+    poll(layout, wait, || file.try_lock(), Holder::default)?;
+    Ok(file)
+}
+
 /// Attempts until it succeeds or `wait` is over. Any error of the lock call counts as "not yet": network file systems
 /// report a busy lock in several ways.
 fn poll(

@@ -80,8 +80,9 @@ impl LogWriter {
         let start = crate::writer::now_ns();
         let path = layout.logs().join(format!("{}-{start:020}-{}.log", std::process::id(), &disk::unique_name()[..4]));
         let mut file = File::options().append(true).read(true).create_new(true).open(&path).map_err(StoreError::io("creating", &path))?;
-        // Where there are no locks, a log is kept for as long as its process may live: see `absorb::retire`.
-        let _ = file.try_lock_shared();
+        // Waits for whoever just looks whether this log has ended. Where there are no locks, a log is kept for as long as
+        // its process may live: see `absorb::retire`.
+        let _ = file.lock_shared();
         file.write_all(LOG_MAGIC).map_err(StoreError::io("writing", &path))?;
         disk::sync_dir(&layout.logs())?;
         Ok(LogWriter { file: Arc::new(file), path, group: None })

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use ctx_store::{
-    Change, Durability, FileEntry, FileList, LogWriter, Offsets, SegmentSize, SourceUpdate, Store, StoreError, Writer, absorb,
+    Change, Durability, FileEntry, FileList, Journals, LogWriter, Offsets, SegmentSize, SourceUpdate, Store, StoreError, Writer, absorb,
 };
 use ctx_types::SourceName;
 use std::env;
@@ -207,6 +207,43 @@ fn two_processes_that_index_at_once_lose_nothing() {
     assert_eq!(generation.source(&docs()).unwrap().live_documents(), 100);
 }
 
+/// Takes one of ten places at a time until none is left, saying each aloud, then waits to be killed.
+#[test]
+fn child_takes_places() {
+    let Some((folder, _)) = given() else { return };
+    let journals = Journals::new(Store::open(folder));
+    println!("\nready");
+    let mut taken = 0;
+    while journals.append_if("places", &taken, Durability::Sync, |all| all.records.len() < 10).unwrap() {
+        taken += 1;
+        println!("{taken}");
+    }
+    println!("full");
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_journal_admits_no_more_than_fit_and_tells_the_living_from_the_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut children: Vec<Child> = (0..2).map(|_| child("child_takes_places", folder.path(), 0)).collect();
+    let mut taken = Vec::new();
+    for child in &mut children {
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let numbers = lines.take_while(|line| line != "full").filter(|line| line.parse::<u32>().is_ok());
+        taken.push(numbers.count());
+    }
+    let journals = Journals::new(Store::open(folder.path()));
+    let full = journals.read("places").unwrap();
+    assert_eq!((taken.iter().sum(), full.records.len()), (10, 10));
+    assert_eq!(full.live, full.records.iter().map(|record| record.log.clone()).collect(), "both wait");
+    children[0].kill().unwrap();
+    children[0].wait().unwrap();
+    let after = journals.read("places").unwrap();
+    assert_eq!((after.records.len(), after.live.len()), (10, full.live.len() - usize::from(taken[0] > 0)), "what it took stays taken");
+    children[1].kill().unwrap();
+    children[1].wait().unwrap();
+}
+
 /// Logs numbers until killed, saying each aloud once it is appended.
 #[test]
 fn child_logs() {
@@ -237,7 +274,7 @@ fn records_of_a_killed_process_survive() {
         let read: Vec<u64> = absorbed.records.iter().map(|record| record.decode().unwrap()).collect();
         assert_eq!(read, (0..read.len() as u64).collect::<Vec<_>>());
         assert!(read.len() as u64 > acknowledged, "{} records, {acknowledged} acknowledged", read.len());
-        ctx_store::retire(store.layout(), &absorbed.offsets).unwrap();
+        ctx_store::retire(store.layout(), |record| Ok(record.offset < absorbed.offsets.of(&record.log))).unwrap();
         assert_eq!(fs::read_dir(store.layout().logs()).unwrap().count(), 0);
     }
 }

@@ -165,5 +165,6 @@ pub fn source_probe(terms: &[(&str, u64)], identifiers: &[(&str, u64)]) -> Sourc
 
 /// A probe of several sources.
 pub fn probe(sources: &[(&str, SourceProbe)]) -> Probe {
-    Probe { goal_tokens: Tokens(12), sources: sources.iter().map(|(n, p)| (source(n), p.clone())).collect() }
+    let sources = sources.iter().map(|(n, p)| (source(n), p.clone())).collect();
+    Probe { goal_tokens: Tokens(12), sources, ..Probe::default() }
 }

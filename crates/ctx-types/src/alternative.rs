@@ -179,6 +179,9 @@ pub struct Alternative {
     pub operator: Operator,
 }
 
+/// The rule that removes, when the rest of a run is planned, every way of reading a source but the one it was read by.
+pub const ALREADY_READ: &str = "already_read";
+
 /// Where an alternative ended: exactly one of these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "fate")]

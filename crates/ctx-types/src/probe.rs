@@ -1,6 +1,7 @@
-//! What the sources say about *this* goal before planning: bounded look-ups, recorded, a pure function of goal text and fingerprints.
+//! What the sources say about *this* goal: before planning by bounded look-ups, a pure function of goal text and fingerprints;
+//! when the rest of a run is planned anew, by the lists that were read.
 
-use crate::{SourceName, Tokens};
+use crate::{AccessPath, Ppm, SourceName, Tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,6 +13,28 @@ pub struct Probe {
     pub goal_tokens: Tokens,
     /// By source; a source that was not probed is absent and planned with priors.
     pub sources: BTreeMap<SourceName, SourceProbe>,
+    /// Lists that the run has read already, by source: planning the rest of a run fixes these accesses. Empty before a run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub read: BTreeMap<SourceName, ReadList>,
+}
+
+/// A source's list as a run has read it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReadList {
+    /// How it was read.
+    pub path: AccessPath,
+    /// Passages that were asked for.
+    pub k: u32,
+    /// P(the needed evidence is among the first 1, 2, … passages), calibrated on the scores seen.
+    pub evidence: Vec<Ppm>,
+}
+
+impl ReadList {
+    /// P(the needed evidence is among the first `passages`), all of the list at most.
+    pub fn within(&self, passages: usize) -> Ppm {
+        let last = passages.min(self.evidence.len());
+        last.checked_sub(1).and_then(|at| self.evidence.get(at)).copied().unwrap_or(Ppm(0))
+    }
 }
 
 /// What one source knows about the goal.

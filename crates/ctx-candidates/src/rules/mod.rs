@@ -2,6 +2,7 @@
 //! with the values that decided, why it cannot be part of any plan. Rules never score.
 
 mod aggregate_needs_reader;
+mod already_read;
 mod availability;
 mod budget_within_window;
 mod citations_need_proof;
@@ -25,6 +26,7 @@ mod whole_fits;
 
 use crate::{FrameChoice, View};
 use ctx_types::Alternative;
+use ctx_types::alternative::ALREADY_READ;
 
 /// A rule over one alternative.
 #[derive(Clone, Copy)]
@@ -70,6 +72,8 @@ pub const RULES: &[Rule] = &[
     Rule { name: "high_risk", prune: high_risk::prune },
     Rule { name: "verification_required", prune: verification_required::prune },
     Rule { name: "citations_need_proof", prune: citations_need_proof::prune },
+    // Last: what it removes had survived every other rule when the run began.
+    Rule { name: ALREADY_READ, prune: already_read::prune },
 ];
 
 /// Rules over combinations.

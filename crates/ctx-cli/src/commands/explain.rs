@@ -113,8 +113,13 @@ fn print(inputs: &ExplainInputs, shown: Shown, out: &Out) -> Result<u8, Failure>
 
 fn explanation(inputs: &ExplainInputs, shown: Shown) -> Explanation {
     let prepared = &inputs.prepared;
+    // What ran, where the rest of a run was planned anew.
+    let ran = inputs.report.as_ref().and_then(|report| report.planned.as_ref());
     let decision = match &prepared.choice {
-        Choice::Planned(planned) => Decision::Planned { plan: &planned.plan, graph: &planned.graph },
+        Choice::Planned(planned) => {
+            let planned = ran.unwrap_or(planned);
+            Decision::Planned { plan: &planned.plan, graph: &planned.graph }
+        }
         Choice::Infeasible(infeasible) => Decision::Infeasible { goal: &prepared.goal, infeasible },
     };
     let settings: Vec<(String, String)> =

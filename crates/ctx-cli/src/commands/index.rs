@@ -34,7 +34,7 @@ pub(crate) async fn analyze(global: &Global, args: &SourceArgs, out: &Out, inter
     let timed = tokio::task::spawn_blocking(move || engine.analyze(&sources, &|_| {})).await;
     timed.map_err(|e| Failure::internal(format!("timing the access paths: {e}")))?.map_err(|e| e.into_plugin("analyzing sources"))?;
     drop(progress);
-    session.close(out).await;
+    session.runtime.publish().await?;
     warn(&reports, out);
     super::sources::print(&session, out).await?;
     Ok(0)

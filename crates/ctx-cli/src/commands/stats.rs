@@ -4,22 +4,28 @@ use crate::args::{Global, SourceArgs};
 use crate::failure::Failure;
 use crate::output::Out;
 use crate::session::Session;
-use ctx_runtime::{Runtime, StatRow};
+use ctx_explain::escape;
+use ctx_runtime::{AccountRow, Runtime, StatRow};
 use serde_json::json;
 
 pub(crate) async fn stats(global: &Global, out: &Out) -> Result<u8, Failure> {
     let session = Session::open(global, &SourceArgs::default(), out).await?;
-    let statistics = session.runtime.statistics();
-    show(&statistics.rows(), &session.runtime, out)?;
+    let statistics = session.runtime.statistics().await?;
+    let accounts = session.runtime.accounts().await?;
+    show(&statistics.rows(), Some(&accounts), &session.runtime, out)?;
     Ok(0)
 }
 
-/// These rows, and how the plan cache does.
-pub(crate) fn show(rows: &[StatRow], runtime: &Runtime, out: &Out) -> Result<(), Failure> {
+/// These rows, what tenants have spent where that was asked for, and how the plan cache does.
+pub(crate) fn show(rows: &[StatRow], accounts: Option<&[AccountRow]>, runtime: &Runtime, out: &Out) -> Result<(), Failure> {
     let (entries, counters) = runtime.plan_cache();
     if out.json() {
-        return out
-            .document(&json!({ "schema_version": 1, "rows": rows, "plan_cache": { "entries": entries.len(), "counters": counters } }));
+        let cache = json!({ "entries": entries.len(), "counters": counters });
+        let mut document = json!({ "schema_version": 1, "rows": rows, "plan_cache": cache });
+        if let Some(accounts) = accounts {
+            document["ledger"] = json!(accounts);
+        }
+        return out.document(&document);
     }
     let shown: Vec<Vec<String>> = rows
         .iter()
@@ -43,8 +49,27 @@ pub(crate) fn show(rows: &[StatRow], runtime: &Runtime, out: &Out) -> Result<(),
     if shown.is_empty() {
         out.note("no run was observed yet: estimates are priors");
     }
+    accounts.unwrap_or_default().iter().for_each(|row| out.note(&account(row)));
     out.note(&format!("plan cache: {} plans, {} hits, {} misses", entries.len(), counters.hits, counters.misses()));
     Ok(())
+}
+
+/// `tenant acme: $0.10 of $2.00 this day, 1200 tokens, 3 calls`
+fn account(row: &AccountRow) -> String {
+    let of = |limit: Option<String>| limit.map_or_else(String::new, |limit| format!(" of {limit}"));
+    let (spent, per) = (&row.spent, row.per);
+    let (dollars, tokens) = (of(row.max_cost.map(|cost| cost.to_string())), of(row.max_tokens.map(|tokens| tokens.to_string())));
+    let uncertain = match (spent.assumed, spent.estimated) {
+        (0, 0) => String::new(),
+        (assumed, estimated) => format!("; {assumed} assumed, {estimated} estimated"),
+    };
+    format!(
+        "tenant {}: {}{dollars} this {per}, {}{tokens} tokens, {} calls{uncertain}",
+        escape::line(&row.tenant),
+        spent.cost,
+        spent.tokens,
+        spent.calls
+    )
 }
 
 fn number(value: Option<f64>) -> String {

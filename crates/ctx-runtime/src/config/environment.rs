@@ -12,7 +12,7 @@ const PREFIX: &str = "CTXRT_";
 const RESERVED: &[&str] = &["CTXRT_STORE", "CTXRT_CONFIG", "CTXRT_LOG", "CTXRT_LIBDUCKDB"];
 /// Top-level sections, as in [`super::sections`].
 pub(crate) const SECTIONS: &[&str] =
-    &["runtime", "models", "budgets", "costmodel", "retrieval", "verification", "policy", "observability", "sources"];
+    &["runtime", "models", "budgets", "tenant_budgets", "costmodel", "retrieval", "verification", "policy", "observability", "sources"];
 
 /// Keys a variable may set, by dotted path: scalars of fixed sections. Tiers and sources are lists of records: a file's matter.
 const OVERRIDABLE: &[&str] = &[

@@ -33,10 +33,7 @@ fn read(root: tree::Node, findings: &mut Findings) -> Config {
     sections::policy(top.section("policy", findings), &mut config.policy, findings);
     sections::observability(top.section("observability", findings), &mut config.observability, findings);
     config.sources = sections::sources(top.section("sources", findings), findings);
-    if let Some(node) = top.take("tenant_budgets") {
-        let hint = Some("set budgets: they hold for every run; the ledger that a tenant's runs share is not in this build".to_owned());
-        findings.problem(&node.origin, "tenant_budgets", "not in this build", hint);
-    }
+    config.tenant_budgets = sections::tenant_budgets(top.section("tenant_budgets", findings), findings);
     top.finish(findings);
     config
 }
@@ -64,6 +61,7 @@ models:
     - {name: local, base_url: "http://localhost:11434/v1/", model: qwen, local: true, accepts: restricted, good_for: [draft, classify]}
     - {name: paid, base_url: "https://api.example.org/v1", model: big, api_key_env: BIG_KEY, price: {input: 2.5, output: 10}}
 budgets: {max_tokens: 1e6, max_cost_usd: 0.25, max_latency_seconds: 30, max_calls: 3, max_tool_calls: 2, uncertain_latency: refuse}
+tenant_budgets: {acme: {max_cost_usd: 2, max_tokens: 1e6, per: day}, "x y": {max_tokens: 5, per: hour}}
 costmodel: {estimator: prior, weights: {acc: 2.0, cost: 0.6}}
 retrieval: {default_strategy: hybrid, top_k: 50, final_k: 8, reranker: none}
 verification: {default: false, high_risk_requires_human: true}
@@ -81,6 +79,12 @@ sources:
         assert_eq!(config.budgets.max_cost, Some(NanoUsd(250_000_000)));
         assert_eq!(config.budgets.max_latency, Some(Micros(30_000_000)));
         assert_eq!((config.budgets.max_calls, config.budgets.max_tool_calls), (Some(3), Some(2)));
+        let acme = super::super::TenantBudget {
+            max_cost: Some(NanoUsd(2_000_000_000)),
+            max_tokens: Some(Tokens(1_000_000)),
+            per: super::super::Per::Day,
+        };
+        assert_eq!((config.tenant_budgets["acme"], config.tenant_budgets.len()), (acme, 2));
         assert_eq!(config.models[0].base_url.as_deref(), Some("http://localhost:11434/v1"));
         assert_eq!(config.models[1].price.as_ref().and_then(|p| p.input), Some(PicoUsd(2_500_000)));
         assert_eq!(config.costmodel.weights.acc, 2_000_000);

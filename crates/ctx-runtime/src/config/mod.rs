@@ -22,6 +22,7 @@ mod sections;
 mod settings;
 pub(crate) mod tree;
 
+pub use ctx_contracts::Durability;
 pub use secret::Secret;
 pub use settings::SettingRow;
 
@@ -118,6 +119,8 @@ pub struct Config {
     pub models: Vec<Tier>,
     /// Ceilings of every run. Requests tighten, never raise.
     pub budgets: Constraints,
+    /// What the runs of a tenant may spend together, by tenant.
+    pub tenant_budgets: BTreeMap<String, TenantBudget>,
     /// Score weights and estimator.
     pub costmodel: CostModelConfig,
     /// Retrieval defaults.
@@ -181,19 +184,6 @@ pub struct PlanCacheConfig {
     pub max_bytes: u64,
 }
 
-/// `runtime.durability:`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Durability {
-    /// The operating system decides.
-    None,
-    /// Within 10 ms.
-    #[default]
-    Async,
-    /// Before the run returns.
-    Sync,
-}
-
 /// One entry of `models.tiers:`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tier {
@@ -241,6 +231,47 @@ pub struct TierPrice {
     pub cache_write: Option<PicoUsd>,
     /// Output.
     pub output: Option<PicoUsd>,
+}
+
+/// One entry of `tenant_budgets:`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TenantBudget {
+    /// Dollars in a window.
+    pub max_cost: Option<NanoUsd>,
+    /// Tokens of all classes in a window.
+    pub max_tokens: Option<Tokens>,
+    /// Length of the window.
+    pub per: Per,
+}
+
+/// `per:` of a tenant's budget: windows begin at full hours and days of UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Per {
+    /// An hour.
+    Hour,
+    /// A day.
+    Day,
+}
+
+impl Per {
+    /// First second of the window that `now` lies in, both in seconds since the Unix epoch.
+    pub fn start(self, now: u64) -> u64 {
+        let seconds = match self {
+            Per::Hour => 3_600,
+            Per::Day => 86_400,
+        };
+        now - now % seconds
+    }
+}
+
+impl std::fmt::Display for Per {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Per::Hour => "hour",
+            Per::Day => "day",
+        })
+    }
 }
 
 /// `costmodel:`
@@ -394,6 +425,7 @@ impl Default for Config {
             },
             models: Vec::new(),
             budgets: default_budgets(),
+            tenant_budgets: BTreeMap::new(),
             costmodel: CostModelConfig { estimator: EstimatorName::Learned, weights: Weights::default(), prices: None },
             retrieval: RetrievalConfig::default(),
             verification: VerificationConfig { default: true, high_risk_requires_human: false },

@@ -3,8 +3,8 @@
 use super::reader::{Findings, Section, nearest};
 use super::tree::{Node, Origin, Value};
 use super::{
-    AutoLabel, CostModelConfig, Durability, EstimatorName, ObservabilityConfig, PolicyConfig, Refresh, RetrievalConfig, RuntimeConfig,
-    SourceConfig, Tier, TierPrice, VerificationConfig, advice,
+    AutoLabel, CostModelConfig, Durability, EstimatorName, ObservabilityConfig, Per, PolicyConfig, Refresh, RetrievalConfig, RuntimeConfig,
+    SourceConfig, TenantBudget, Tier, TierPrice, VerificationConfig, advice,
 };
 use ctx_types::goal::UncertainLatency;
 use ctx_types::{AccessPath, Constraints, Micros, ModelName, NanoUsd, PicoUsd, Ppm, Sensitivity, SourceKind, SourceName, Tokens};
@@ -228,6 +228,25 @@ pub(super) fn budgets(mut section: Section, config: &mut Constraints, findings: 
     let latency = [("allow", UncertainLatency::Allow), ("refuse", UncertainLatency::Refuse)];
     config.uncertain_latency = choice(&mut section, "uncertain_latency", &latency, findings).unwrap_or(config.uncertain_latency);
     section.finish(findings);
+}
+
+/// A tenant without any limit is a mistake: its entry would look like one.
+pub(super) fn tenant_budgets(section: Section, findings: &mut Findings) -> BTreeMap<String, TenantBudget> {
+    let mut budgets = BTreeMap::new();
+    for (tenant, origin, node) in section.into_entries() {
+        let path = format!("tenant_budgets.{tenant}");
+        let mut entry = Section::open(&path, node, findings);
+        let max_cost = entry.amount("max_cost_usd", "dollars", findings).and_then(NanoUsd::from_usd);
+        let max_tokens = entry.integer("max_tokens", "tokens", findings).map(Tokens);
+        let per = choice(&mut entry, "per", &[("hour", Per::Hour), ("day", Per::Day)], findings);
+        entry.finish(findings);
+        match (per, max_cost.is_some() || max_tokens.is_some()) {
+            (Some(per), true) => drop(budgets.insert(tenant, TenantBudget { max_cost, max_tokens, per })),
+            (None, _) => findings.problem(&origin, &format!("{path}.per"), "missing: hour or day", None),
+            (_, false) => findings.problem(&origin, &path, "holds no limit", Some("set max_cost_usd or max_tokens".to_owned())),
+        }
+    }
+    budgets
 }
 
 pub(super) fn costmodel(mut section: Section, config: &mut CostModelConfig, findings: &mut Findings) {

@@ -199,27 +199,12 @@ pub(crate) fn merge(mut lists: Vec<SourceList>, method: FuseMethod) -> Merged {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::fixture::hit;
     use ctx_graph::LegWeight;
-    use ctx_types::passage::{ByteRange, Locator};
-
-    fn hit(name: &str, score: f64, exact: bool) -> Hit {
-        let source = SourceName::new("docs").expect("name");
-        let locator = Locator {
-            source,
-            path: name.into(),
-            bytes: ByteRange::default(),
-            line_start: 1,
-            line_end: 1,
-            section: String::new(),
-            also_at: Vec::new(),
-        };
-        let passage = Passage { id: name.into(), locator, title: name.into(), text: name.into(), fingerprint: name.into(), tokens: 10 };
-        Hit { passage, score, rank: 1, path: AccessPath::Bm25, exact }
-    }
 
     fn leg(node: &str, path: LegPath, names: &[&str]) -> Leg {
         let count = names.len() as f64;
-        let hits = names.iter().enumerate().map(|(at, name)| hit(name, (count - at as f64) / count, false)).collect();
+        let hits = names.iter().enumerate().map(|(at, name)| hit(name, 0, name, (count - at as f64) / count)).collect();
         Leg { node: NodeId::new(node), source: SourceName::new("docs").expect("name"), path, quota: Tokens(1000), hits, ceiling: 1.0 }
     }
 

@@ -4,14 +4,18 @@
 //! degrades, a failing check has the consequence that its edges name, a deadline or a cancellation aborts what runs; the
 //! ledger is settled and a complete trace is recorded however the run ends.
 
+#[cfg(test)]
+pub(crate) mod fixture;
 pub(crate) mod lists;
 mod models;
 mod node;
 mod pack;
 mod record;
+mod replan;
 mod walk;
 
 use crate::ledger::Ledger;
+use crate::ledger::book::Book;
 use crate::prepare::Prepared;
 use crate::runtime::{Inner, RunReport};
 use crate::{Choice, RuntimeError};
@@ -80,6 +84,7 @@ pub(crate) struct Context {
     pub(crate) prepared: Prepared,
     pub(crate) probe: std::sync::OnceLock<Probe>,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) book: Arc<Book>,
     pub(crate) sensitivity: Sensitivity,
     pub(crate) retries: AtomicU32,
     started: Micros,
@@ -125,6 +130,7 @@ impl Run {
             started_at: inner.parts.clock.rfc3339(),
             context: Arc::new(Context {
                 ledger: Ledger::new(&prepared.limits),
+                book: inner.book(&prepared.goal.principal.tenant, &id),
                 sensitivity: prepared.sensitivity(),
                 deadline: left.map(|left| Instant::now() + std::time::Duration::from_micros(left.0)),
                 probe: std::sync::OnceLock::new(),

@@ -1,10 +1,10 @@
-//! The only way from a strategy to a model: reserve the call's bound, call, settle.
+//! The only way from a strategy to a model: reserve the call's bound, write it down, call, settle.
 //!
 //! A call that would break a budget is not made. A tier that may not see the run's data is refused here too, whoever
 //! asked. Missing usage is charged at our own count and marked; statistics never see it.
 
 use super::Context;
-use crate::ledger::{Actual, Bound, Refusal, Reservation};
+use crate::ledger::{Actual, Bound, Reservation};
 use async_trait::async_trait;
 use ctx_contracts::{ErrorKind, ModelAccess, ModelRequest, ModelResponse, PluginError};
 use ctx_cost::statistics::{Field, StatKey};
@@ -116,12 +116,7 @@ impl Ledgered {
 
     async fn reserve(&self, request: &ModelRequest, bound: Bound) -> Result<Reservation, PluginError> {
         self.context.ledger.reserve(bound).await.map_err(|refusal| {
-            let kind = match refusal {
-                Refusal::Cost { .. } => ErrorKind::BudgetUsd,
-                Refusal::Tokens { .. } => ErrorKind::BudgetTokens,
-                Refusal::Calls { .. } => ErrorKind::BudgetCalls,
-            };
-            PluginError::new(kind, format!("calling model {}", request.model), refusal.to_string())
+            PluginError::new(refusal.kind(), format!("calling model {}", request.model), refusal.to_string())
                 .with_hint("raise the limit or ask for less")
         })
     }
@@ -145,11 +140,19 @@ impl ModelAccess for Ledgered {
             reservation.release();
             return Err(PluginError::new(ErrorKind::Internal, format!("calling model {}", request.model), "no plugin serves it"));
         };
+        let intent = match self.context.book.intend(&request.model, bound).await {
+            Ok(intent) => intent,
+            Err(error) => {
+                reservation.release();
+                return Err(error);
+            }
+        };
         self.record(|calls| calls.sent.push(hash(&request)));
         match model.complete(&request).await {
             Ok(response) => {
                 let actual = actual(&entry, &response, input);
                 reservation.settle(actual);
+                intent.settle(&actual).await;
                 self.record(|calls| {
                     calls.made += 1;
                     calls.cost += actual.cost;
@@ -178,8 +181,9 @@ impl ModelAccess for Ledgered {
                     | ErrorKind::ContextOverflow
                     | ErrorKind::Unauthorized => {
                         reservation.release();
+                        intent.release().await;
                     }
-                    _ => drop(reservation),
+                    _ => drop((reservation, intent)),
                 }
                 Err(error)
             }

@@ -19,8 +19,10 @@ use std::time::Duration;
 const QUOTED_OUTPUT: Tokens = Tokens(1_024);
 
 /// What a node works on.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Inputs {
+    /// The plan that runs.
+    pub(crate) planned: Arc<ctx_planner::Planned>,
     pub(crate) values: Vec<Value>,
     /// Findings of the check that rejected the previous attempt.
     pub(crate) complaints: Vec<String>,
@@ -122,7 +124,7 @@ async fn perform(context: &Arc<Context>, node: &Node, inputs: Inputs, models: &A
             let list = lists::fuse_legs(&node.id, method, exact.as_ref(), *k, &legs);
             Ok(fused(list.into_iter().collect(), FuseMethod::CalibratedScore))
         }
-        NodeOp::Fuse { method } => Ok(fused(source_lists(&inputs), *method)),
+        NodeOp::Fuse { method } => Ok(fused(source_lists(&inputs.values), *method)),
         NodeOp::Pack { budget, layout, per_document_cap, final_k } => {
             let limits = Limits { budget: *budget, per_document: *per_document_cap, passages: *final_k };
             packed(context, &inputs, limits, *layout).await
@@ -155,10 +157,10 @@ async fn access(context: &Context, node: &Node, source: &SourceName, path: LegPa
     Ok(Done::passed(Value::Leg(Arc::new(leg)), actual))
 }
 
-fn source_lists(inputs: &Inputs) -> Vec<SourceList> {
-    inputs
-        .values
-        .iter()
+/// The lists that values hold.
+pub(super) fn source_lists<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<SourceList> {
+    values
+        .into_iter()
         .flat_map(|value| match value {
             Value::Leg(leg) => vec![lists::lone(leg)],
             Value::Lists(merged) => merged.lists.clone(),
@@ -185,7 +187,7 @@ fn fused(lists: Vec<SourceList>, method: FuseMethod) -> Done {
 async fn packed(context: &Context, inputs: &Inputs, limits: Limits, layout: Layout) -> Result<Done, PluginError> {
     let merged = match inputs.values.iter().find_map(Value::lists) {
         Some(merged) => merged.clone(),
-        None => match fused(source_lists(inputs), FuseMethod::CalibratedScore).value {
+        None => match fused(source_lists(&inputs.values), FuseMethod::CalibratedScore).value {
             Value::Lists(merged) => merged,
             _ => Arc::default(),
         },
@@ -253,13 +255,11 @@ async fn answer(
             ..Done::passed(Value::Answer(strategy, Arc::new(withheld)), NodeActual::default())
         });
     }
-    let planned = context.prepared.planned();
-    let intent = planned.map(|p| p.plan.intent.clone()).unwrap_or_else(|| context.inner.planner.analyze(&context.prepared.goal));
     let request = ReasonRequest {
         goal: &context.prepared.goal,
-        intent: &intent,
+        intent: &inputs.planned.plan.intent,
         context: &passages,
-        layout: planned.map_or(Layout::ContextFirst, |p| layout_of(p)),
+        layout: layout_of(&inputs.planned),
         model,
         max_output: max_output(context, model),
         evidence: packed.evidence,
@@ -310,7 +310,7 @@ fn max_output(context: &Context, model: Option<&ModelName>) -> Tokens {
 }
 
 async fn verify(context: &Context, verifier: &str, inputs: &Inputs) -> Result<Done, PluginError> {
-    let (Some((strategy, answer)), Some(packed), Some(planned)) = (&inputs.answer, &inputs.packed, context.prepared.planned()) else {
+    let (Some((strategy, answer)), Some(packed)) = (&inputs.answer, &inputs.packed) else {
         return Err(PluginError::new(ErrorKind::Internal, format!("verifying by {verifier}"), "there is no answer to verify"));
     };
     let verdict = context
@@ -319,7 +319,7 @@ async fn verify(context: &Context, verifier: &str, inputs: &Inputs) -> Result<Do
         .verifier(verifier)?
         .verify(VerifyRequest {
             goal: &context.prepared.goal,
-            intent: &planned.plan.intent,
+            intent: &inputs.planned.plan.intent,
             strategy: *strategy,
             answer: &answer.text,
             citations: &answer.citations,

@@ -201,24 +201,9 @@ pub(crate) fn evidence(merged: &Merged, packed: &[(usize, Tokens)]) -> Ppm {
 mod tests {
     use super::super::lists::{Leg, lone, merge};
     use super::*;
+    use crate::executor::fixture::hit;
     use ctx_graph::{LegPath, NodeId};
-    use ctx_types::passage::{ByteRange, Locator};
-    use ctx_types::{AccessPath, FuseMethod, Hit, Passage, SourceName};
-
-    fn hit(path: &str, start: u64, text: &str, score: f64) -> Hit {
-        let source = SourceName::new("docs").expect("name");
-        let bytes = ByteRange { start, end: start + text.len() as u64 };
-        let locator = Locator { source, path: path.into(), bytes, line_start: 1, line_end: 2, section: String::new(), also_at: Vec::new() };
-        let passage = Passage {
-            id: format!("{path}#{start}"),
-            locator,
-            title: path.into(),
-            text: text.into(),
-            fingerprint: String::new(),
-            tokens: 100,
-        };
-        Hit { passage, score, rank: 1, path: AccessPath::Bm25, exact: false }
-    }
+    use ctx_types::{FuseMethod, Hit, SourceName};
 
     fn merged(hits: Vec<Hit>) -> Merged {
         let leg = Leg {

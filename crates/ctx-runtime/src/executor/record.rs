@@ -23,7 +23,8 @@ pub(super) fn report(
     started_at: String,
 ) -> RunReport {
     let prepared = &context.prepared;
-    let planned = prepared.planned().cloned();
+    // A run that was re-planned ends with another plan than it began with.
+    let planned = progress.as_ref().map(|progress| progress.planned.clone()).or_else(|| prepared.planned().cloned());
     let outcome = outcome(context, progress.as_ref(), ending, &id);
     let mut trace = Trace {
         schema_version: TRACE_SCHEMA_VERSION,
@@ -39,7 +40,7 @@ pub(super) fn report(
         epoch: prepared.statistics.epoch(&prepared.goal.principal.tenant).to_owned(),
         generations: prepared.catalog.sources.iter().map(|(name, entry)| (name.to_string(), entry.generation)).collect(),
         propensity: Ppm::ONE,
-        probe: context.probe.get().unwrap_or(&prepared.probe).clone(),
+        probe: progress.as_ref().and_then(|p| p.probe.as_ref()).or(context.probe.get()).unwrap_or(&prepared.probe).clone(),
         configuration: context.inner.digest.clone(),
         nodes: progress.as_ref().map(nodes).unwrap_or_default(),
         planning: prepared.planning,
@@ -70,7 +71,8 @@ fn outcome(context: &Context, progress: Option<&Progress>, ending: Ending, id: &
     let citations = standing(answer.citations, progress, &mut notes);
     notes.extend(progress.and_then(coverage));
     let mut spend = context.ledger.spend(context.elapsed());
-    spend.cost_incomplete |= context.prepared.planned().is_some_and(|p| p.plan.estimate.cost_incomplete && spend.calls > 0);
+    let planned = progress.map(|progress| &progress.planned).or(context.prepared.planned());
+    spend.cost_incomplete |= planned.is_some_and(|p| p.plan.estimate.cost_incomplete && spend.calls > 0);
     Outcome {
         status: ending.status,
         answer: answer.text,
@@ -78,7 +80,7 @@ fn outcome(context: &Context, progress: Option<&Progress>, ending: Ending, id: &
         verdict: progress.and_then(|p| p.verdict.clone()),
         evidence: progress.and_then(|p| p.packed.as_ref()).map(|packed| packed.evidence),
         spend,
-        plan: context.prepared.planned().map(|planned| planned.plan.id.clone()),
+        plan: planned.map(|planned| planned.plan.id.clone()),
         trace: id.to_owned(),
         notes,
     }
@@ -156,7 +158,7 @@ pub(super) async fn deliver(context: &Context, report: &RunReport) {
             statistics: &context.prepared.statistics,
             at,
         };
-        context.inner.learning.observe(from_trace(&report.trace, &seen), at);
+        context.inner.observe(from_trace(&report.trace, &seen)).await;
     }
 }
 
@@ -195,7 +197,7 @@ impl Inner {
             parent_plan: None,
             graph: none(),
             plan_cache: "not reached".to_owned(),
-            epoch: self.learning.known().epoch(&goal.principal.tenant).to_owned(),
+            epoch: self.learning.snapshot().epoch(&goal.principal.tenant).to_owned(),
             generations: Vec::new(),
             propensity: Ppm::ONE,
             probe: Probe::default(),

@@ -1,13 +1,14 @@
 //! The walk: start what may start, apply what ended, until nothing is left or something ends the run.
 
+use super::lists::{Leg, SourceList};
 use super::node::{self, Finished, Inputs, Packed};
-use super::{Context, Ending, Value};
-use ctx_contracts::{Answer, PluginError};
+use super::{Context, Ending, Value, replan};
+use ctx_contracts::{Answer, ErrorKind, PluginError};
 use ctx_graph::{ExecutionGraph, Facts, FailurePolicy, Node, NodeEnd, NodeId, NodeOp, Readiness, Resource, readiness};
 use ctx_planner::Planned;
 use ctx_types::outcome::Verdict;
 use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace};
-use ctx_types::{Micros, Status, Strategy};
+use ctx_types::{Micros, Probe, Status, Strategy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -32,6 +33,13 @@ pub(crate) struct Progress {
     pub(crate) packed: Option<Arc<Packed>>,
     pub(crate) answer: Option<(Strategy, Arc<Answer>)>,
     pub(crate) verdict: Option<Verdict>,
+    /// What planning the rest was told, once the plan has changed.
+    pub(crate) probe: Option<Probe>,
+    /// Plans that surprising evidence replaced, and whether a prompt was rejected as too long.
+    pub(super) replans: u32,
+    pub(super) shortened: bool,
+    /// A context that nobody has compared with its estimate yet.
+    unseen: bool,
     starts: u32,
 }
 
@@ -58,7 +66,7 @@ pub(crate) async fn walk(context: &Arc<Context>, progress: &mut Progress, cancel
                 break Ending::new(Status::BudgetTime, format!("stopped at the deadline of {limit}; allow more time or ask for less"));
             }
             Some(ended) = running.join_next() => {
-                if let Some(ending) = progress.joined(context, ended) {
+                if let Some(ending) = progress.joined(context, ended).or_else(|| progress.adapt(context)) {
                     break ending;
                 }
             }
@@ -92,6 +100,10 @@ impl Progress {
             packed: None,
             answer: None,
             verdict: None,
+            probe: None,
+            replans: 0,
+            shortened: false,
+            unseen: false,
             starts: 0,
         }
     }
@@ -158,6 +170,7 @@ impl Progress {
         self.open(node, context.elapsed());
         self.running.insert(node.id.clone(), node.resource.clone());
         let inputs = Inputs {
+            planned: self.planned.clone(),
             values: self.graph().inputs(&node.id).filter_map(|id| self.values.get(id).cloned()).collect(),
             complaints: self.complaints.clone(),
             packed: self.packed.clone(),
@@ -250,6 +263,7 @@ impl Progress {
                     }
                 }
                 self.packed = Some(packed.clone());
+                self.unseen = true;
             }
             Value::Answer(strategy, answer) => self.answer = Some((*strategy, answer.clone())),
             Value::Verdict(verdict) => {
@@ -261,12 +275,58 @@ impl Progress {
         self.values.insert(id.clone(), value);
     }
 
+    /// Compares a context that was just packed with what was expected of it.
+    fn adapt(&mut self, context: &Context) -> Option<Ending> {
+        let due = std::mem::take(&mut self.unseen) && self.running.is_empty();
+        if due { replan::after_packing(context, self) } else { None }
+    }
+
+    /// The list of every source as it was read, or as far as its legs got.
+    pub(super) fn lists(&self) -> Vec<SourceList> {
+        let merged = |source: &str| self.values.get(&NodeId::new(format!("fuse.{source}")));
+        let single = |source: &str| self.values.values().find(|value| value.leg().is_some_and(|leg| leg.source.as_str() == source));
+        let sources = self.planned.plan.accesses().map(|(source, _, _)| source.as_str());
+        node::source_lists(sources.filter_map(|source| merged(source).or_else(|| single(source))))
+    }
+
+    /// Goes on with another plan for the rest: what was read stays, everything behind it starts again.
+    pub(super) fn take_over(&mut self, planned: Arc<Planned>) {
+        let quota_of = |id: &NodeId| match planned.graph.node(id).map(|node| &node.op) {
+            Some(NodeOp::Access { quota, .. }) => Some(*quota),
+            _ => None,
+        };
+        self.facts.ends.retain(|id, _| quota_of(id).is_some());
+        self.errors.retain(|id, _| quota_of(id).is_some());
+        self.values.retain(|id, _| quota_of(id).is_some());
+        for (id, value) in &mut self.values {
+            if let (Value::Leg(leg), Some(quota)) = (value, quota_of(id)) {
+                *leg = Arc::new(Leg { quota, ..Leg::clone(leg) });
+            }
+        }
+        for node in planned.graph.nodes.iter().filter(|node| quota_of(&node.id).is_none()) {
+            if let Some(record) = self.records.get_mut(&node.id) {
+                record.estimate = node.estimate.clone();
+                record.operator = node.op.to_string();
+            }
+        }
+        self.facts.evidence = None;
+        (self.packed, self.answer, self.verdict) = (None, None, None);
+        self.complaints.clear();
+        self.iterations.clear();
+        self.planned = planned;
+    }
+
     /// An error after the last attempt: the run fails, goes on degraded, or follows the node's edges.
     fn broke(&mut self, context: &Context, node: &Node, error: PluginError) -> Option<Ending> {
         self.open(node, context.elapsed());
         if let Some(record) = self.records.get_mut(&node.id) {
             record.status = if node.on_error == FailurePolicy::Degrade { NodeStatus::Degraded } else { NodeStatus::Failed };
             record.error = Some(error.to_string());
+        }
+        if let (ErrorKind::ContextOverflow, NodeOp::Answer { model: Some(model), .. }) = (error.kind, &node.op)
+            && replan::after_overflow(context, self, model)
+        {
+            return None;
         }
         self.facts.ends.insert(node.id.clone(), NodeEnd::Broken);
         let ending = match node.on_error {
@@ -289,9 +349,7 @@ impl Progress {
 
     fn starved(&self, node: &Node) -> PluginError {
         let cause = self.graph().inputs(&node.id).find_map(|id| self.errors.get(id)).cloned();
-        cause.unwrap_or_else(|| {
-            PluginError::new(ctx_contracts::ErrorKind::Internal, format!("running {}", node.id), "none of its branches served")
-        })
+        cause.unwrap_or_else(|| PluginError::new(ErrorKind::Internal, format!("running {}", node.id), "none of its branches served"))
     }
 
     /// Passed: the body starts again, with what the check found as complaints. Rejected: no iteration is left.

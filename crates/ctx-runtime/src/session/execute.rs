@@ -79,6 +79,7 @@ impl Session {
         let chosen = self.chosen(names);
         let reports = self.runtime.parts().store.index(&chosen, IndexOptions::default(), watch.progress).await?;
         self.measure(&chosen).await?;
+        self.runtime.publish().await?;
         let mut sources = self.visible().await?;
         sources.retain(|name, _| chosen.contains(name));
         Ok(Reply::Analyzed { reports, sources })
@@ -118,7 +119,7 @@ impl Session {
                 {
                     return Err(self.no_model(&model.value, model.at).into());
                 }
-                let mut rows = self.runtime.statistics().rows();
+                let mut rows = self.runtime.statistics().await?.rows();
                 rows.retain(|row| row.tenant == tenant);
                 if let Some(Of::Model(model)) = of {
                     rows.retain(|row| row.class == "model" && row.operator.as_deref() == Some(model.value.as_str()));

@@ -30,6 +30,11 @@ impl Reply {
         Reply { result: Err(error), usage: None, latency: Duration::ZERO }
     }
 
+    /// The same reply with this usage reported.
+    pub fn using(self, usage: TokenClasses) -> Reply {
+        Reply { usage: Some(usage), ..self }
+    }
+
     /// The same reply without a usage report.
     pub fn without_usage(self) -> Reply {
         Reply { usage: None, ..self }

@@ -14,7 +14,7 @@ use super::World;
 use crate::catalogs;
 use ctx_types::catalog::{Availability, SourceState};
 use ctx_types::goal::Hint;
-use ctx_types::probe::{IdentifierHits, SourceProbe, TermFrequency};
+use ctx_types::probe::{IdentifierHits, ReadList, SourceProbe, TermFrequency};
 use ctx_types::{
     Catalog, Constraints, Denial, Goal, Micros, ModelEntry, ModelName, NanoUsd, PicoUsd, Ppm, Settings, SourceEntry, SourceName, Tokens,
 };
@@ -176,10 +176,17 @@ fn listing(catalog: &Catalog) -> String {
     out
 }
 
-/// `docs plan=40 infeas=3 id:CVE-2024-1234=2 centroid=0.31`
+/// `docs plan=40 infeas=3 id:CVE-2024-1234=2 centroid=0.31`; `read docs path=bm25 k=50 evidence=0.10,0.15`: what a run has read
 pub(super) fn probe(world: &mut World, input: &str) -> Printed {
     world.probe = catalogs::probe(&[]);
     for line in lines(input) {
+        if line[0] == "read" {
+            let of = |key: &str| line.iter().find_map(|w| w.strip_prefix(key)).ok_or_else(|| format!("`read` needs {key}"));
+            let evidence = of("evidence=")?.split(',').map(|p| number(p).map(Ppm::from_share)).collect::<Result<_, _>>()?;
+            let list = ReadList { path: named(of("path=")?)?, k: number(of("k=")?)?, evidence };
+            world.probe.read.insert(SourceName::new(line[1].as_str()).map_err(|e| e.to_string())?, list);
+            continue;
+        }
         let mut said = SourceProbe::default();
         for word in &line[1..] {
             let (key, value) = word.rsplit_once('=').ok_or_else(|| format!("`{word}` is not term=passages"))?;

@@ -1,0 +1,261 @@
+//! What tenants have spent and set aside, by hour: a pure function of the ledger's journal.
+//!
+//! Every model call leaves an intent before and a settlement after it. An intent without settlement whose process has ended
+//! is charged at its bound, marked assumed: the provider may have done the work. Money is counted in the window in which the
+//! call was intended. Nothing here knows a clock: `now` is an argument, in seconds since the Unix epoch.
+
+use super::{Actual, Bound, Refusal};
+use crate::config::{Per, TenantBudget};
+use ctx_contracts::Journal;
+use ctx_types::{NanoUsd, Tokens};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of rows and snapshot.
+pub(crate) const LEDGER_SCHEMA_VERSION: u32 = 1;
+/// Hours kept after they ended: a day's window needs twenty-four, people look at two.
+const HOURS_KEPT: u64 = 48;
+const HOUR: u64 = 3_600;
+
+/// One row of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    pub(crate) schema_version: u32,
+    #[serde(flatten)]
+    pub(crate) entry: Entry,
+}
+
+/// What a row says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub(crate) enum Entry {
+    /// A call is about to be made and may take so much.
+    Intent { id: String, tenant: String, run: String, model: String, at: u64, cost: NanoUsd, tokens: Tokens },
+    /// It took so much.
+    Settled { id: String, cost: NanoUsd, tokens: Tokens, estimated: bool },
+    /// It was not made.
+    Released { id: String },
+}
+
+/// What one tenant took in one hour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Dollars.
+    pub cost: NanoUsd,
+    /// Tokens of all classes.
+    pub tokens: Tokens,
+    /// Calls.
+    pub calls: u64,
+    /// Calls among them that are charged at our count, because the provider reported none.
+    pub estimated: u64,
+    /// Calls among them that are charged at their bound, because their process died before it settled them.
+    pub assumed: u64,
+}
+
+impl Spent {
+    fn add(&mut self, other: &Spent) {
+        self.cost += other.cost;
+        self.tokens += other.tokens;
+        self.calls += other.calls;
+        self.estimated += other.estimated;
+        self.assumed += other.assumed;
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Open {
+    tenant: String,
+    at: u64,
+    cost: NanoUsd,
+    tokens: Tokens,
+    writer: String,
+}
+
+/// The ledger as it stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Accounts {
+    schema_version: u32,
+    /// By tenant and first second of the hour.
+    hours: BTreeMap<String, BTreeMap<u64, Spent>>,
+    /// Intents without settlement, by id.
+    open: BTreeMap<String, Open>,
+}
+
+/// Whether a call may be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Fits,
+    /// Only outstanding calls are in the way.
+    Waits,
+    Refused(Refusal),
+}
+
+impl Accounts {
+    /// Snapshot and rows together; rows of another version are left out.
+    pub(crate) fn of(journal: &Journal) -> Accounts {
+        let snapshot = journal.snapshot.as_deref().and_then(|bytes| serde_json::from_slice::<Accounts>(bytes).ok());
+        let mut accounts = snapshot.filter(|held| held.schema_version == LEDGER_SCHEMA_VERSION).unwrap_or_default();
+        accounts.schema_version = LEDGER_SCHEMA_VERSION;
+        for recorded in &journal.records {
+            match Row::deserialize(&recorded.record) {
+                Ok(row) if row.schema_version == LEDGER_SCHEMA_VERSION => accounts.apply(row.entry, &recorded.writer),
+                _ => tracing::warn!(writer = %recorded.writer, "a row of the ledger cannot be read"),
+            }
+        }
+        let ended: Vec<String> =
+            accounts.open.iter().filter(|(_, open)| !journal.live.contains(&open.writer)).map(|(id, _)| id.clone()).collect();
+        for id in ended {
+            if let Some(open) = accounts.open.remove(&id) {
+                let (cost, tokens) = (open.cost, open.tokens);
+                accounts.charge(open, Spent { cost, tokens, calls: 1, assumed: 1, estimated: 0 });
+            }
+        }
+        accounts
+    }
+
+    fn apply(&mut self, entry: Entry, writer: &str) {
+        match entry {
+            Entry::Intent { id, tenant, at, cost, tokens, .. } => {
+                self.open.insert(id, Open { tenant, at, cost, tokens, writer: writer.to_owned() });
+            }
+            Entry::Settled { id, cost, tokens, estimated } => {
+                if let Some(open) = self.open.remove(&id) {
+                    self.charge(open, Spent { cost, tokens, calls: 1, estimated: u64::from(estimated), assumed: 0 });
+                }
+            }
+            Entry::Released { id } => drop(self.open.remove(&id)),
+        }
+    }
+
+    fn charge(&mut self, open: Open, spent: Spent) {
+        self.hours.entry(open.tenant).or_default().entry(open.at - open.at % HOUR).or_default().add(&spent);
+    }
+
+    /// Without hours that nobody asks for any more.
+    pub(crate) fn forgotten(mut self, now: u64) -> Accounts {
+        let first = now.saturating_sub(HOURS_KEPT * HOUR);
+        self.hours.values_mut().for_each(|hours| hours.retain(|hour, _| *hour >= first));
+        self.hours.retain(|_, hours| !hours.is_empty());
+        self
+    }
+
+    /// Whether a call of `tenant` fits into its budget now.
+    pub(crate) fn answer(&self, tenant: &str, budget: &TenantBudget, bound: Bound, now: u64) -> Answer {
+        let spent = self.spent(tenant, budget.per, now);
+        let reserved = self.reserved(tenant, budget.per, now);
+        if let Some(limit) = budget.max_cost.filter(|limit| spent.cost + bound.cost > *limit) {
+            let (tenant, per) = (tenant.to_owned(), budget.per);
+            return Answer::Refused(Refusal::TenantCost { tenant, per, bound: bound.cost, spent: spent.cost, limit });
+        }
+        if let Some(limit) = budget.max_tokens.filter(|limit| spent.tokens + bound.tokens > *limit) {
+            let (tenant, per) = (tenant.to_owned(), budget.per);
+            return Answer::Refused(Refusal::TenantTokens { tenant, per, bound: bound.tokens, spent: spent.tokens, limit });
+        }
+        let waits = budget.max_cost.is_some_and(|limit| spent.cost + reserved.cost + bound.cost > limit)
+            || budget.max_tokens.is_some_and(|limit| spent.tokens + reserved.tokens + bound.tokens > limit);
+        if waits { Answer::Waits } else { Answer::Fits }
+    }
+
+    /// What a tenant spent in the window that `now` lies in.
+    pub(crate) fn spent(&self, tenant: &str, per: Per, now: u64) -> Spent {
+        let mut sum = Spent::default();
+        let hours = self.hours.get(tenant).into_iter().flat_map(|hours| hours.range(per.start(now)..=now));
+        hours.for_each(|(_, spent)| sum.add(spent));
+        sum
+    }
+
+    /// Bounds of its calls in flight in that window.
+    pub(crate) fn reserved(&self, tenant: &str, per: Per, now: u64) -> Bound {
+        let start = per.start(now);
+        self.open
+            .values()
+            .filter(|open| open.tenant == tenant && open.at >= start)
+            .fold(Bound::default(), |sum, open| Bound { cost: sum.cost + open.cost, tokens: sum.tokens + open.tokens })
+    }
+
+    /// Tenants with calls, in order.
+    pub(crate) fn tenants(&self) -> impl Iterator<Item = &String> {
+        let open = self.open.values().map(|open| &open.tenant).filter(|tenant| !self.hours.contains_key(*tenant));
+        self.hours.keys().chain(open.collect::<std::collections::BTreeSet<_>>())
+    }
+}
+
+/// A call that was charged.
+pub(crate) fn settled(id: &str, actual: &Actual) -> Row {
+    let entry = Entry::Settled { id: id.to_owned(), cost: actual.cost, tokens: actual.tokens.total(), estimated: actual.estimated };
+    Row { schema_version: LEDGER_SCHEMA_VERSION, entry }
+}
+
+/// A call that was not made.
+pub(crate) fn released(id: &str) -> Row {
+    Row { schema_version: LEDGER_SCHEMA_VERSION, entry: Entry::Released { id: id.to_owned() } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctx_contracts::Recorded;
+
+    const NOW: u64 = 1_795_910_400;
+
+    fn intent(id: &str, at: u64, cost: i64) -> Entry {
+        let text = str::to_owned;
+        Entry::Intent { id: text(id), tenant: text("t"), run: text("r"), model: text("m"), at, cost: NanoUsd(cost), tokens: Tokens(10) }
+    }
+
+    fn settlement(id: &str, cost: i64) -> Entry {
+        Entry::Settled { id: id.to_owned(), cost: NanoUsd(cost), tokens: Tokens(5), estimated: false }
+    }
+
+    fn journal(entries: Vec<Entry>, live: &[&str]) -> Journal {
+        let record = |entry| Recorded {
+            writer: "w".to_owned(),
+            record: serde_json::to_value(Row { schema_version: LEDGER_SCHEMA_VERSION, entry }).expect("plain data"),
+        };
+        Journal { snapshot: None, records: entries.into_iter().map(record).collect(), live: live.iter().map(|w| (*w).to_owned()).collect() }
+    }
+
+    fn budget(cost: i64, per: Per) -> TenantBudget {
+        TenantBudget { max_cost: Some(NanoUsd(cost)), max_tokens: None, per }
+    }
+
+    fn bound(cost: i64) -> Bound {
+        Bound { cost: NanoUsd(cost), tokens: Tokens(1) }
+    }
+
+    #[test]
+    fn what_only_outstanding_calls_block_waits_and_what_was_spent_blocks_for_good() {
+        let rows = || vec![intent("a", NOW, 60), settlement("a", 30), intent("b", NOW, 50)];
+        let accounts = Accounts::of(&journal(rows(), &["w"]));
+        let per = Per::Hour;
+        assert_eq!(accounts.answer("t", &budget(100, per), bound(20), NOW), Answer::Fits);
+        assert_eq!(accounts.answer("t", &budget(100, per), bound(21), NOW), Answer::Waits);
+        let refused = accounts.answer("t", &budget(100, per), bound(71), NOW);
+        assert!(matches!(&refused, Answer::Refused(refusal) if refusal.to_string().contains("tenant t")), "{refused:?}");
+        assert_eq!(accounts.answer("other", &budget(100, per), bound(100), NOW), Answer::Fits, "tenants share nothing");
+        let released = Accounts::of(&journal([rows(), vec![Entry::Released { id: "b".to_owned() }]].concat(), &["w"]));
+        assert_eq!(released.reserved("t", per, NOW), Bound::default());
+    }
+
+    #[test]
+    fn a_call_whose_process_died_is_charged_at_its_bound_marked_assumed() {
+        let accounts = Accounts::of(&journal(vec![intent("a", NOW, 60)], &[]));
+        let spent = accounts.spent("t", Per::Hour, NOW);
+        assert_eq!((spent.cost, spent.calls, spent.assumed), (NanoUsd(60), 1, 1));
+        assert!(matches!(accounts.answer("t", &budget(100, Per::Hour), bound(50), NOW), Answer::Refused(_)), "waiting helps nobody");
+    }
+
+    #[test]
+    fn windows_end_and_a_snapshot_says_the_same_as_its_rows() {
+        let rows = vec![intent("a", NOW, 60), settlement("a", 40), intent("b", NOW + 3_600, 30)];
+        let accounts = Accounts::of(&journal(rows, &["w"]));
+        let cost = |per, at| accounts.spent("t", per, at).cost + accounts.reserved("t", per, at).cost;
+        assert_eq!((cost(Per::Hour, NOW + 3_599), cost(Per::Hour, NOW + 3_601)), (NanoUsd(70), NanoUsd(30)));
+        assert_eq!((cost(Per::Day, NOW + 3_601), accounts.spent("t", Per::Day, NOW + 86_400).cost), (NanoUsd(70), NanoUsd(0)));
+        let kept = accounts.clone().forgotten(NOW + 3_601);
+        let snapshot = Some(serde_json::to_vec(&kept).expect("plain data"));
+        let again = Accounts::of(&Journal { snapshot, ..journal(vec![settlement("b", 10)], &["w"]) });
+        assert_eq!(again.spent("t", Per::Day, NOW + 3_601).cost, NanoUsd(50));
+        assert_eq!(accounts.forgotten(NOW + 50 * 3_600).tenants().count(), 1, "the open call still stands");
+    }
+}
