@@ -12,7 +12,7 @@ pub(crate) async fn stats(global: &Global, out: &Out) -> Result<u8, Failure> {
     let session = Session::open(global, &SourceArgs::default(), out).await?;
     let statistics = session.runtime.statistics().await?;
     let accounts = session.runtime.accounts().await?;
-    show(&statistics.rows(), Some(&accounts), &session.runtime, out)?;
+    show(&statistics.rows(), Some(accounts.as_slice()), &session.runtime, out)?;
     Ok(0)
 }
 
