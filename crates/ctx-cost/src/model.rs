@@ -173,7 +173,8 @@ pub fn keys_read<'a>(inputs: &CostInputs<'_>, alternatives: impl Iterator<Item =
         ..StatKey::new(inputs.tenant, Field::Latency, class, name, inputs.intent.bucket)
     };
     let mut keys: BTreeSet<StatKey> = seen.iter().map(key).collect();
-    let models: Vec<StatKey> = keys.iter().filter(|key| key.class == OperatorClass::Model).map(|key| key.of(Field::OutputTokens)).collect();
+    let models = keys.iter().filter(|key| key.class == OperatorClass::Model);
+    let models: Vec<StatKey> = models.flat_map(|key| [Field::OutputTokens, Field::TokenRatio].map(|field| key.of(field))).collect();
     keys.extend(models);
     keys
 }
