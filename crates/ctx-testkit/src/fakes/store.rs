@@ -2,9 +2,7 @@
 
 use super::lock;
 use async_trait::async_trait;
-use ctx_contracts::{
-    Admit, Durability, Fold, Freshness, IndexEvent, IndexOptions, IndexReport, Journal, PluginError, Recorded, Store,
-};
+use ctx_contracts::{Admit, Durability, Fold, Freshness, IndexEvent, IndexOptions, IndexReport, Journal, PluginError, Recorded, Store};
 use ctx_types::passage::Locator;
 use ctx_types::{Passage, SourceName, Trace};
 use std::collections::BTreeMap;
