@@ -13,7 +13,7 @@ async fn main() -> anyhow::Result<()> {
 
     let before = runtime.explain(&goal, ExplainOptions::default()).await?;
     println!("{}", text(&before));
-    let after = runtime.explain(&goal, ExplainOptions { analyze: true, simulate: false }).await?;
+    let after = runtime.explain(&goal, ExplainOptions { analyze: true, ..ExplainOptions::default() }).await?;
     println!("{}", text(&after));
 
     let plans = [&before, &after].map(|inputs| inputs.prepared.planned().map(|planned| planned.plan.id.clone()));
@@ -33,6 +33,7 @@ fn text(inputs: &ExplainInputs) -> String {
         plan_cache: Some(&prepared.plan_cache),
         planning: None,
         settings: &[],
+        probe: None,
         options: Options::default(),
     });
     ctx_explain::text(&explanation, &TextOptions::default())

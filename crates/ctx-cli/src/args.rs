@@ -237,6 +237,30 @@ pub(crate) enum Format {
     Text,
     /// The versioned JSON form.
     Json,
+    /// The same value as YAML.
+    Yaml,
+    /// A Mermaid flowchart of the tree.
+    Mermaid,
+    /// A Graphviz graph of the tree.
+    Dot,
+    /// One page for a browser that needs no other file.
+    Html,
+    /// JSON in PostgreSQL's shape, for viewers of its plans.
+    Pg,
+}
+
+impl From<Format> for ctx_explain::Format {
+    fn from(format: Format) -> ctx_explain::Format {
+        match format {
+            Format::Text => ctx_explain::Format::Text,
+            Format::Json => ctx_explain::Format::Json,
+            Format::Yaml => ctx_explain::Format::Yaml,
+            Format::Mermaid => ctx_explain::Format::Mermaid,
+            Format::Dot => ctx_explain::Format::Dot,
+            Format::Html => ctx_explain::Format::Html,
+            Format::Pg => ctx_explain::Format::Pg,
+        }
+    }
 }
 
 /// What to do.
@@ -285,33 +309,67 @@ pub(crate) enum Command {
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) goal: GoalArgs,
-    /// Run the goal and show actuals beside estimates.
+    /// With --diff: what GOAL is compared with.
+    #[arg(value_name = "OTHER", requires = "diff")]
+    pub(crate) other: Option<String>,
+    /// Compare two plans or runs instead: each a JSON file of `explain`, `run` or `trace show`, a plan id or a trace id (or its
+    /// beginning).
     #[arg(long)]
-    pub(crate) analyze: bool,
-    /// Add every rejected alternative, the best plans, the Pareto set and each number's origin.
-    #[arg(long)]
-    pub(crate) verbose: bool,
-    /// Leave the estimates out.
-    #[arg(long)]
-    pub(crate) no_costs: bool,
-    /// Leave times of nodes out.
-    #[arg(long)]
-    pub(crate) no_timing: bool,
-    /// Add bytes read and cache hits (with --analyze).
-    #[arg(long)]
-    pub(crate) buffers: bool,
-    /// Add settings that differ from their default.
-    #[arg(long)]
-    pub(crate) settings: bool,
-    /// Leave the summary out (plan cache, planning time).
-    #[arg(long)]
-    pub(crate) no_summary: bool,
+    pub(crate) diff: bool,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
     /// Replace words of the goal by hashes.
     #[arg(long)]
     pub(crate) redact: bool,
     /// Output format; --json means json.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
+}
+
+/// Options of EXPLAIN: `--costs`, `--costs=on`, `--costs=off`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "EXPLAIN options, as in PostgreSQL (--NAME or --NAME=on|off)")]
+pub(crate) struct ShowArgs {
+    /// Run the goal and show actuals beside estimates [default: off].
+    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = switch)]
+    pub(crate) analyze: Option<bool>,
+    /// Every rejected alternative, the best plans, the Pareto set, each number's origin [default: off; on for html].
+    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = switch)]
+    pub(crate) verbose: Option<bool>,
+    /// Estimates, score and margin [default: on].
+    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = switch)]
+    pub(crate) costs: Option<bool>,
+    /// Settings that differ from their default, and what the request asks for [default: off].
+    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = switch)]
+    pub(crate) settings: Option<bool>,
+    /// Plan from catalog statistics only, without asking the sources about this goal; excludes --analyze [default: off].
+    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = switch)]
+    pub(crate) generic_plan: Option<bool>,
+    /// Chunks and bytes read, cache hits, look-ups made for planning [default: as --analyze].
+    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = switch)]
+    pub(crate) buffers: Option<bool>,
+    /// Times of nodes; needs --analyze [default: as --analyze].
+    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = switch)]
+    pub(crate) timing: Option<bool>,
+    /// Plan cache, and with --analyze planning time [default: on].
+    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = switch)]
+    pub(crate) summary: Option<bool>,
+    /// What the planner held, counted in bytes [default: off].
+    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = switch)]
+    pub(crate) memory: Option<bool>,
+    /// --costs=off
+    #[arg(long, hide = true, conflicts_with = "costs")]
+    pub(crate) no_costs: bool,
+    /// --timing=off
+    #[arg(long, hide = true, conflicts_with = "timing")]
+    pub(crate) no_timing: bool,
+    /// --summary=off
+    #[arg(long, hide = true, conflicts_with = "summary")]
+    pub(crate) no_summary: bool,
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    ctx_explain::options::boolean("the option", text).map_err(|e| e.to_string())
 }
 
 /// `ctxrt index`

@@ -1,17 +1,22 @@
-//! Actuals beside estimates: same node, same scope (all attempts), same units.
+//! Actuals beside estimates: same node, same scope (all attempts together), same units; per attempt where there were several.
 
 use crate::explanation::{ActualView, NodeView, Numbers, QError};
+use crate::options::Options;
 use ctx_types::Trace;
 use ctx_types::trace::{NodeStatus, NodeTrace};
 
 /// Actual of one node; a node that the trace does not hold never ran.
-pub(crate) fn view(trace: &Trace, traced: Option<&NodeTrace>, estimate: &Numbers, children: &[NodeView]) -> ActualView {
-    let Some(node) = traced.filter(|n| n.status != NodeStatus::NotRun) else { return not_run() };
-    let elapsed = node.end.get().saturating_sub(node.start.get());
+pub(crate) fn view(trace: &Trace, id: &str, estimate: &Numbers, children: &[NodeView], options: &Options) -> ActualView {
+    let Some(node) = ran(trace, id) else { return not_run() };
+    let span = (node.start.get(), node.end.get());
+    // Several attempts are waits and work in turn: their own clock adds the work up. One attempt is its span.
+    let elapsed = node.actual.busy.filter(|_| node.attempts > 1).map_or(span.1.saturating_sub(span.0), |busy| busy.get());
+    let own = if node.attempts > 1 && node.actual.busy.is_some() { elapsed } else { own_time(span, &child_intervals(trace, children)) };
+    let timed = |us: u64| options.timing.then_some(us);
     let numbers = Numbers {
         cost_nano_usd: node.actual.cost.map(|c| c.get()),
         cost_unknown: false,
-        latency_us: Some(elapsed),
+        latency_us: timed(elapsed),
         latency_p90_us: None,
         passages: node.actual.hits.map(u64::from),
         tokens: node.actual.tokens.map(|t| t.get()),
@@ -19,14 +24,20 @@ pub(crate) fn view(trace: &Trace, traced: Option<&NodeTrace>, estimate: &Numbers
         quality_ppm: None,
         certainty: String::new(),
     };
+    let read = |of: Option<u64>| of.filter(|_| options.buffers);
     ActualView {
         status: status(node.status).to_owned(),
-        elapsed_us: Some(elapsed),
-        own_us: Some(own_time((node.start.get(), node.end.get()), &child_intervals(trace, children))),
+        elapsed_us: timed(elapsed),
+        own_us: timed(own),
+        own_share_ppm: options.timing.then(|| share_ppm(own, total(trace))),
+        start_us: timed(span.0),
+        end_us: timed(span.1),
         loops: node.attempts,
+        per_loop: (node.attempts > 1).then(|| per_loop(&numbers, u64::from(node.attempts))),
         q_errors: q_errors(estimate, &numbers),
-        bytes: node.actual.bytes,
-        cache_hits: node.actual.cache_hits,
+        chunks: read(node.actual.chunks),
+        bytes: read(node.actual.bytes),
+        cache_hits: read(node.actual.cache_hits),
         dropped: node.actual.dropped.clone(),
         error: node.error.clone(),
         numbers,
@@ -35,17 +46,43 @@ pub(crate) fn view(trace: &Trace, traced: Option<&NodeTrace>, estimate: &Numbers
 
 fn not_run() -> ActualView {
     ActualView {
-        status: "not run".to_owned(),
+        status: status(NodeStatus::NotRun).to_owned(),
         elapsed_us: None,
         own_us: None,
+        own_share_ppm: None,
+        start_us: None,
+        end_us: None,
         loops: 0,
         numbers: Numbers::default(),
+        per_loop: None,
         q_errors: Vec::new(),
+        chunks: None,
         bytes: None,
         cache_hits: None,
         dropped: Vec::new(),
         error: None,
     }
+}
+
+/// What adds up over attempts, divided by them.
+fn per_loop(all: &Numbers, loops: u64) -> Numbers {
+    Numbers {
+        cost_nano_usd: all.cost_nano_usd.map(|cost| cost / i64::try_from(loops).unwrap_or(i64::MAX)),
+        latency_us: all.latency_us.map(|us| us / loops),
+        tokens: all.tokens.map(|tokens| tokens / loops),
+        ..Numbers::default()
+    }
+}
+
+/// The run's wall time; never less than the end of a node.
+fn total(trace: &Trace) -> u64 {
+    trace.nodes.iter().map(|n| n.end.get()).fold(trace.outcome.spend.elapsed.get(), u64::max)
+}
+
+/// A share in 0..=1,000,000; of nothing it is nothing.
+fn share_ppm(part: u64, whole: u64) -> u32 {
+    let ppm = u128::from(part.min(whole)) * 1_000_000 / u128::from(whole.max(1));
+    u32::try_from(ppm).unwrap_or(1_000_000)
 }
 
 fn status(status: NodeStatus) -> &'static str {
@@ -58,8 +95,12 @@ fn status(status: NodeStatus) -> &'static str {
     }
 }
 
+fn ran<'a>(trace: &'a Trace, id: &str) -> Option<&'a NodeTrace> {
+    trace.nodes.iter().find(|n| n.node == id && n.status != NodeStatus::NotRun)
+}
+
 fn child_intervals(trace: &Trace, children: &[NodeView]) -> Vec<(u64, u64)> {
-    let of = |id: &str| trace.nodes.iter().find(|n| n.node == id && n.status != NodeStatus::NotRun).map(|n| (n.start.get(), n.end.get()));
+    let of = |id: &str| ran(trace, id).map(|n| (n.start.get(), n.end.get()));
     children.iter().filter_map(|c| of(&c.id)).collect()
 }
 
@@ -106,6 +147,11 @@ mod tests {
         assert_eq!(own_time((10, 10), &[(0, 50)]), 0);
         assert_eq!(own_time((0, 100), &[]), 100);
         assert_eq!(own_time((0, 30), &[(0, 10), (20, 30)]), 10);
+    }
+
+    #[test]
+    fn shares_stay_within_the_whole() {
+        assert_eq!((share_ppm(5, 0), share_ppm(0, 9), share_ppm(200, 100), share_ppm(25, 100)), (0, 0, 1_000_000, 250_000));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! From decision and trace to the tree.
 
-use crate::actual;
 use crate::explanation::{
-    EXPLANATION_SCHEMA_VERSION, Explanation, InfeasibleView, NodeView, Numbers, PlanView, RunView, Setting, Shown, Summary,
+    EXPLANATION_SCHEMA_VERSION, Explanation, InfeasibleView, MemoryView, PlanView, RejectedGroup, RunView, Setting, Shown, Summary,
 };
-use crate::verbose;
-use ctx_graph::{Edge, EdgeKind, ExecutionGraph, LegFusion, Node, NodeId, NodeOp};
-use ctx_types::{Certainty, Estimated, Goal, Infeasible, Micros, Plan, SourceName, Trace};
+use crate::options::Options;
+use crate::{nodes, verbose};
+use ctx_graph::{EdgeKind, ExecutionGraph, NodeOp};
+use ctx_types::estimate::AlternativeEstimate;
+use ctx_types::plan::SearchMemory;
+use ctx_types::{Alternative, Goal, Infeasible, Intent, Micros, Plan, Probe, Rejection, Trace};
 
 /// What was decided.
 #[derive(Clone, Copy, Debug)]
@@ -27,28 +29,6 @@ pub enum Decision<'a> {
     },
 }
 
-/// What to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Everything rejected, the best plans, provenance, the Pareto set.
-    pub verbose: bool,
-    /// Estimates in brackets.
-    pub costs: bool,
-    /// Times of nodes.
-    pub timing: bool,
-    /// Chunks and bytes read.
-    pub buffers: bool,
-    /// Planning time, plan cache, epoch.
-    pub summary: bool,
-}
-
-impl Default for Options {
-    /// As in PostgreSQL: costs, timing and summary on.
-    fn default() -> Self {
-        Options { verbose: false, costs: true, timing: true, buffers: false, summary: true }
-    }
-}
-
 /// Everything an explanation is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct ExplainInput<'a> {
@@ -62,47 +42,31 @@ pub struct ExplainInput<'a> {
     pub planning: Option<Micros>,
     /// SETTINGS.
     pub settings: &'a [(String, String)],
+    /// What the sources said before planning.
+    pub probe: Option<&'a Probe>,
     /// What to show.
     pub options: Options,
 }
 
-/// Builds the explanation.
+/// Builds the explanation. What an option leaves out is left out of the value, so that it is missing in every format.
 pub fn explain(input: &ExplainInput<'_>) -> Explanation {
-    let options = input.options;
-    let shown = Shown {
-        analyze: input.trace.is_some(),
-        verbose: options.verbose,
-        costs: options.costs,
-        timing: options.timing,
-        buffers: options.buffers,
-    };
-    let settings = input.settings.iter().map(|(key, value)| Setting { key: key.clone(), value: value.clone() }).collect();
     match input.decision {
         Decision::Planned { plan, graph } => Explanation {
-            schema_version: EXPLANATION_SCHEMA_VERSION,
-            goal: plan.goal.text.clone(),
-            intent: plan.intent.clone(),
             plan: Some(plan_view(plan, graph, input)),
-            infeasible: None,
             sources: plan.sources.clone(),
             notes: notes(plan, input.trace),
             run: input.trace.map(run_view),
-            summary: options.summary.then(|| Summary {
-                planning_us: input.planning.map(Micros::get),
-                plan_cache: input.plan_cache.map(str::to_owned),
+            summary: input.options.summary.then(|| Summary {
                 statistics_epoch: plan.statistics_epoch.clone(),
                 planner: plan.planner_version.clone(),
+                ..summary(input)
             }),
-            settings,
-            rejected: if options.verbose { verbose::group(&plan.rejected) } else { Vec::new() },
-            alternatives: if options.verbose { plan.rejected.clone() } else { Vec::new() },
-            options: shown,
+            memory: input.options.memory.then(|| memory(plan.chosen.len() + plan.rejected.len(), plan.certificate.memory)),
+            rejected: if input.options.verbose { groups(&plan.rejected, input) } else { Vec::new() },
+            alternatives: if input.options.verbose { alternatives(&plan.rejected, input) } else { Vec::new() },
+            ..common(&plan.goal, &plan.intent, input)
         },
         Decision::Infeasible { goal, infeasible } => Explanation {
-            schema_version: EXPLANATION_SCHEMA_VERSION,
-            goal: goal.text.clone(),
-            intent: (*infeasible.intent).clone(),
-            plan: None,
             infeasible: Some(InfeasibleView {
                 binding: infeasible.binding.clone(),
                 missed_by: infeasible.missed_by.clone(),
@@ -111,19 +75,81 @@ pub fn explain(input: &ExplainInput<'_>) -> Explanation {
                 joint: infeasible.joint.clone(),
             }),
             sources: infeasible.sources.clone(),
-            notes: Vec::new(),
-            run: None,
-            summary: options.summary.then(|| Summary {
-                planning_us: input.planning.map(Micros::get),
-                plan_cache: input.plan_cache.map(str::to_owned),
-                ..Summary::default()
-            }),
-            settings,
-            rejected: verbose::group(&infeasible.rejected),
-            alternatives: if options.verbose { infeasible.rejected.clone() } else { Vec::new() },
-            options: shown,
+            summary: input.options.summary.then(|| summary(input)),
+            memory: input.options.memory.then(|| memory(infeasible.rejected.len(), infeasible.memory)),
+            rejected: groups(&infeasible.rejected, input),
+            alternatives: if input.options.verbose { alternatives(&infeasible.rejected, input) } else { Vec::new() },
+            ..common(goal, &infeasible.intent, input)
         },
     }
+}
+
+/// What does not depend on the decision; the rest is empty.
+fn common(goal: &Goal, intent: &Intent, input: &ExplainInput<'_>) -> Explanation {
+    let options = input.options;
+    let row = |(key, value): &(String, String)| Setting { key: key.clone(), value: value.clone() };
+    Explanation {
+        schema_version: EXPLANATION_SCHEMA_VERSION,
+        goal: goal.text.clone(),
+        intent: intent.clone(),
+        plan: None,
+        infeasible: None,
+        sources: Vec::new(),
+        notes: Vec::new(),
+        run: None,
+        summary: None,
+        memory: None,
+        settings: if options.settings { input.settings.iter().map(row).collect() } else { Vec::new() },
+        rejected: Vec::new(),
+        alternatives: Vec::new(),
+        options: Shown {
+            analyze: input.trace.is_some(),
+            verbose: options.verbose,
+            costs: options.costs,
+            timing: options.timing,
+            buffers: options.buffers,
+            settings: options.settings,
+            summary: options.summary,
+            memory: options.memory,
+            generic_plan: options.generic_plan,
+        },
+    }
+}
+
+fn summary(input: &ExplainInput<'_>) -> Summary {
+    let lookups = |probe: &Probe| probe.sources.values().map(|source| u64::from(source.lookups)).sum();
+    Summary {
+        planning_us: input.planning.map(Micros::get),
+        plan_cache: input.plan_cache.map(str::to_owned),
+        planning_lookups: input.probe.filter(|_| input.options.buffers).map(lookups),
+        ..Summary::default()
+    }
+}
+
+fn memory(alternatives: usize, search: SearchMemory) -> MemoryView {
+    let alternative_bytes = (alternatives * (size_of::<Alternative>() + size_of::<AlternativeEstimate>())) as u64;
+    MemoryView {
+        used_bytes: alternative_bytes + search.label_bytes + search.plan_bytes,
+        alternatives: alternatives as u64,
+        alternative_bytes,
+        search,
+    }
+}
+
+fn groups(rejected: &[Rejection], input: &ExplainInput<'_>) -> Vec<RejectedGroup> {
+    let mut groups = verbose::group(rejected);
+    if !input.options.costs {
+        groups.iter_mut().filter(|group| group.fate == "outscored").for_each(|group| group.reason = "another plan scores more".to_owned());
+    }
+    groups
+}
+
+fn alternatives(rejected: &[Rejection], input: &ExplainInput<'_>) -> Vec<Rejection> {
+    let mut all = rejected.to_vec();
+    if !input.options.costs {
+        all.iter_mut().for_each(|rejection| rejection.estimate = None);
+    }
+    all
 }
 
 fn notes(plan: &Plan, trace: Option<&Trace>) -> Vec<String> {
@@ -152,151 +178,26 @@ fn run_view(trace: &Trace) -> RunView {
 
 fn plan_view(plan: &Plan, graph: &ExecutionGraph, input: &ExplainInput<'_>) -> PlanView {
     let pruned = plan.rejected.iter().filter(|r| matches!(r.fate, ctx_types::Fate::Pruned { .. })).count() as u64;
-    let mut seen = Vec::new();
-    let root = last(graph).map(|node| tree(graph, node, input, &mut seen)).unwrap_or_else(|| NodeView {
-        id: "empty".to_owned(),
-        title: "Nothing to do".to_owned(),
-        estimate: Numbers::default(),
-        actual: None,
-        provenance: Vec::new(),
-        children: Vec::new(),
-    });
+    let (root, on_failure) = nodes::tree(graph, input);
+    let costs = input.options.costs;
+    let complete = |plans| if input.options.verbose && costs { verbose::complete(plan, plans) } else { Vec::new() };
     PlanView {
         id: plan.id.to_string(),
         gist: plan.gist.to_string(),
         shape: plan.best.first().map(|b| b.shape.clone()).unwrap_or_default(),
         root,
-        estimate: plan.estimate.clone(),
-        score: plan.score,
-        margin: plan.margin.clone(),
+        on_failure,
+        estimate: costs.then(|| plan.estimate.clone()),
+        score: costs.then_some(plan.score),
+        margin: plan.margin.clone().filter(|_| costs),
         certificate: plan.certificate.clone(),
         candidates: plan.candidates,
         pruned,
         verification: verification(graph),
-        token_budget: token_budget(plan, graph),
-        best: if input.options.verbose { verbose::complete(plan, &plan.best) } else { Vec::new() },
-        frontier: if input.options.verbose { verbose::complete(plan, &plan.frontier) } else { Vec::new() },
+        token_budget: token_budget(plan, graph, costs),
+        best: complete(&plan.best),
+        frontier: complete(&plan.frontier),
     }
-}
-
-/// The step whose success ends the run: the check, or the answer where nothing is checked.
-fn last(graph: &ExecutionGraph) -> Option<&Node> {
-    let find = |wanted: fn(&NodeOp) -> bool| graph.nodes.iter().find(|n| wanted(&n.op));
-    find(|op| matches!(op, NodeOp::Verify { .. })).or_else(|| find(|op| matches!(op, NodeOp::Answer { .. }))).or_else(|| graph.nodes.last())
-}
-
-fn feeds(edge: &Edge, graph: &ExecutionGraph) -> bool {
-    let forward = matches!(edge.kind, EdgeKind::Then | EdgeKind::Parallel | EdgeKind::OnSuccess);
-    let from_loop = graph.nodes.iter().any(|n| n.id == edge.from && matches!(n.op, NodeOp::Loop { .. }));
-    forward && !from_loop
-}
-
-fn tree(graph: &ExecutionGraph, node: &Node, input: &ExplainInput<'_>, seen: &mut Vec<NodeId>) -> NodeView {
-    seen.push(node.id.clone());
-    let mut children = Vec::new();
-    for edge in graph.edges.iter().filter(|e| e.to == node.id && feeds(e, graph)) {
-        if let Some(from) = graph.nodes.iter().find(|n| n.id == edge.from && !seen.contains(&n.id)) {
-            children.push(tree(graph, from, input, seen));
-        }
-    }
-    let traced = input.trace.and_then(|t| t.nodes.iter().find(|n| n.node == node.id.as_str()));
-    let estimate = numbers(&node.estimate);
-    let actual = input.trace.map(|trace| actual::view(trace, traced, &estimate, &children));
-    NodeView {
-        id: node.id.to_string(),
-        title: title(node),
-        provenance: if input.options.verbose { provenance(node) } else { Vec::new() },
-        estimate,
-        actual,
-        children,
-    }
-}
-
-fn title(node: &Node) -> String {
-    match &node.op {
-        NodeOp::Access { source, path, k, quota } => format!("{} on {source} k={k} quota={quota}", access_title(path.as_str())),
-        NodeOp::FuseLegs { source, method, exact, .. } => {
-            let how = match method {
-                LegFusion::Single { .. } => "Ranked List".to_owned(),
-                LegFusion::Linear { weights } => {
-                    let parts: Vec<String> =
-                        weights.iter().map(|w| format!("{} × {:.2}", short(&w.leg, source), w.weight.share())).collect();
-                    format!("Linear Fusion ({})", parts.join(" + "))
-                }
-                LegFusion::Rrf { constant } => format!("Reciprocal Rank Fusion ({constant})"),
-            };
-            let first = if exact.is_some() { ", exact first" } else { "" };
-            format!("{how} on {source}{first}")
-        }
-        NodeOp::Fuse { method } => format!("Fuse sources by {method}"),
-        NodeOp::Rerank { reranker } => format!("Rerank by {reranker}"),
-        NodeOp::Pack { budget, layout, final_k, .. } => {
-            let most = final_k.map(|k| format!(" final_k={k}")).unwrap_or_default();
-            format!("Pack {layout} budget={budget}{most}")
-        }
-        NodeOp::Compress { compressor } => format!("Compress by {compressor}"),
-        NodeOp::Answer { strategy, model: Some(model) } => format!("Answer {strategy} by {model}"),
-        NodeOp::Answer { strategy, model: None } => format!("Answer {strategy}"),
-        NodeOp::Verify { verifier } => format!("Verify {verifier}"),
-        other => other.kind().to_owned(),
-    }
-}
-
-fn access_title(path: &str) -> &'static str {
-    match path {
-        "identifier" => "Identifier Lookup",
-        "bm25" => "BM25 Scan",
-        "dense" => "Dense Scan",
-        "whole" => "Whole Source",
-        _ => "Access",
-    }
-}
-
-fn short(leg: &NodeId, source: &SourceName) -> String {
-    let prefix = format!("access.{source}.");
-    leg.as_str().strip_prefix(&prefix).unwrap_or(leg.as_str()).to_owned()
-}
-
-/// Estimate in the units of the explanation.
-pub(crate) fn numbers(e: &ctx_types::AlternativeEstimate) -> Numbers {
-    let mut certainty: Option<Certainty> = None;
-    let mut note = |c: Certainty| certainty = Some(certainty.map_or(c, |known| known.weaker(c)));
-    let (hits, tokens) = (e.hits.as_ref(), e.tokens.as_ref());
-    hits.into_iter().for_each(|v| note(v.certainty));
-    tokens.into_iter().for_each(|v| note(v.certainty));
-    e.latency.iter().for_each(|v| note(v.certainty));
-    e.evidence.iter().for_each(|v| note(v.certainty));
-    e.quality.iter().for_each(|v| note(v.certainty));
-    e.cost.iter().for_each(|v| note(v.certainty));
-    Numbers {
-        cost_nano_usd: e.cost.as_ref().filter(|c| c.certainty != Certainty::Unknown).map(|c| c.value.get()),
-        cost_unknown: e.cost.as_ref().is_some_and(|c| c.certainty == Certainty::Unknown),
-        latency_us: e.latency.as_ref().map(|l| l.value.get()),
-        latency_p90_us: e.latency.as_ref().map(|l| l.high.get()),
-        passages: hits.map(|h| u64::from(h.value)),
-        tokens: tokens.map(|t| t.value.get()),
-        evidence_ppm: e.evidence.as_ref().map(|p| p.value.get()),
-        quality_ppm: e.quality.as_ref().map(|p| p.value.get()),
-        certainty: certainty.map(|c| c.to_string()).unwrap_or_default(),
-    }
-}
-
-fn provenance(node: &Node) -> Vec<String> {
-    fn line<T: std::fmt::Display>(name: &str, e: &Option<Estimated<T>>) -> Option<String> {
-        e.as_ref().map(|e| format!("{name} {} [{}, {}] {} {}", e.value, e.low, e.high, e.certainty, e.provenance))
-    }
-    let e = &node.estimate;
-    [
-        line("passages", &e.hits),
-        line("tokens", &e.tokens),
-        line("cost", &e.cost),
-        line("latency", &e.latency),
-        line("evidence", &e.evidence),
-        line("quality", &e.quality),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
 }
 
 fn verification(graph: &ExecutionGraph) -> String {
@@ -315,12 +216,16 @@ fn verification(graph: &ExecutionGraph) -> String {
     }
 }
 
-fn token_budget(plan: &Plan, graph: &ExecutionGraph) -> String {
+fn token_budget(plan: &Plan, graph: &ExecutionGraph, costs: bool) -> String {
     let budget = graph.nodes.iter().find_map(|n| if let NodeOp::Pack { budget, .. } = n.op { Some(budget) } else { None });
     let e = &plan.estimate;
-    let context = format!("context {} of {}", e.context_tokens.value, budget.unwrap_or(ctx_types::Tokens(0)));
-    if e.calls == 0 {
-        return format!("{context}; no model call");
+    let budget = budget.unwrap_or(ctx_types::Tokens(0));
+    let context = if costs { format!("context {} of {budget}", e.context_tokens.value) } else { format!("context at most {budget}") };
+    match (e.calls, costs) {
+        (0, _) => format!("{context}; no model call"),
+        (calls, false) => format!("{context}; calls {calls}, at most {} in all", e.tokens_bound),
+        (calls, true) => {
+            format!("{context}; calls {calls}, expected {} in + {} out, at most {} in all", e.tokens.input, e.tokens.output, e.tokens_bound)
+        }
     }
-    format!("{context}; calls {}, expected {} in + {} out, at most {} in all", e.calls, e.tokens.input, e.tokens.output, e.tokens_bound)
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
 /// Whether a character must not reach a terminal as it is. Tab and newline count: one line stays one line.
-fn hostile(c: char) -> bool {
+pub(crate) fn hostile(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{2028}' | '\u{2029}')
 }

@@ -1,13 +1,13 @@
 //! The tree value. Everything that any format shows is in here, already computed.
 
 use ctx_types::estimate::{PlanEstimate, ScoreBreakdown};
-use ctx_types::plan::{Certificate, CompletePlan, Margin, Rejection, Relaxation, SourceUse};
+use ctx_types::plan::{Certificate, CompletePlan, Margin, Rejection, Relaxation, SearchMemory, SourceUse};
 use ctx_types::{Intent, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the explanation format.
-pub const EXPLANATION_SCHEMA_VERSION: u32 = 1;
+pub const EXPLANATION_SCHEMA_VERSION: u32 = 2;
 
 /// Why this plan, and why not the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +30,9 @@ pub struct Explanation {
     pub run: Option<RunView>,
     /// SUMMARY.
     pub summary: Option<Summary>,
+    /// MEMORY; absent where nothing was searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryView>,
     /// SETTINGS: values that differ from their default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
@@ -56,6 +59,18 @@ pub struct Shown {
     pub timing: bool,
     /// Chunks and bytes read.
     pub buffers: bool,
+    /// Settings that differ from their default.
+    #[serde(default)]
+    pub settings: bool,
+    /// Plan cache, planning time.
+    #[serde(default)]
+    pub summary: bool,
+    /// What the planner held.
+    #[serde(default)]
+    pub memory: bool,
+    /// Planned without asking the sources about this goal.
+    #[serde(default)]
+    pub generic_plan: bool,
 }
 
 /// A chosen plan.
@@ -69,11 +84,14 @@ pub struct PlanView {
     pub shape: String,
     /// The tree, last step first.
     pub root: NodeView,
-    /// Estimate of the whole.
-    pub estimate: PlanEstimate,
-    /// Score, term by term.
-    pub score: ScoreBreakdown,
-    /// Distance to the runner-up.
+    /// Steps that run only when something fails: retries, and where the run ends without an answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_failure: Vec<NodeView>,
+    /// COSTS: estimate of the whole.
+    pub estimate: Option<PlanEstimate>,
+    /// COSTS: score, term by term.
+    pub score: Option<ScoreBreakdown>,
+    /// COSTS: distance to the runner-up.
     pub margin: Option<Margin>,
     /// Proof.
     pub certificate: Certificate,
@@ -110,7 +128,10 @@ pub struct NodeView {
     pub id: String,
     /// What it does.
     pub title: String,
-    /// Estimate over all attempts.
+    /// The operator in the words of traces.
+    #[serde(default)]
+    pub operator: String,
+    /// COSTS: estimate over all attempts.
     pub estimate: Numbers,
     /// Actual over all attempts; absent without ANALYZE.
     pub actual: Option<ActualView>,
@@ -151,19 +172,34 @@ pub struct Numbers {
 pub struct ActualView {
     /// `done`, `degraded`, `failed`, `not run`, `cancelled`.
     pub status: String,
-    /// Wall time in µs; `None` when it never ran.
+    /// TIMING: wall time of all attempts together in µs; `None` when it never ran.
     pub elapsed_us: Option<u64>,
-    /// Wall time minus the union of its children's.
+    /// TIMING: wall time minus the union of its children's.
     pub own_us: Option<u64>,
-    /// Attempts.
+    /// TIMING: share of the run's time that is its own, in ppm.
+    #[serde(default)]
+    pub own_share_ppm: Option<u32>,
+    /// TIMING: start of the first attempt, in µs from the run's start.
+    #[serde(default)]
+    pub start_us: Option<u64>,
+    /// TIMING: end of the last attempt, in µs from the run's start.
+    #[serde(default)]
+    pub end_us: Option<u64>,
+    /// Attempts: retries and loop iterations.
     pub loops: u32,
-    /// Actuals.
+    /// Actuals over all attempts, the scope of the estimate. Passages and evidence are those of the last one.
     pub numbers: Numbers,
+    /// The additive ones per attempt, where there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_loop: Option<Numbers>,
     /// q-error per field: max(estimate/actual, actual/estimate), both raised to at least one unit.
     pub q_errors: Vec<QError>,
-    /// Bytes read.
+    /// BUFFERS: chunks visited.
+    #[serde(default)]
+    pub chunks: Option<u64>,
+    /// BUFFERS: bytes read.
     pub bytes: Option<u64>,
-    /// Cache hits.
+    /// BUFFERS: chunks served from a cache.
     pub cache_hits: Option<u64>,
     /// Passages dropped and why.
     pub dropped: Vec<String>,
@@ -228,6 +264,23 @@ pub struct Summary {
     pub statistics_epoch: String,
     /// Planner version.
     pub planner: String,
+    /// BUFFERS: look-ups that the sources made to say what they know about the goal; none after a plan-cache hit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planning_lookups: Option<u64>,
+}
+
+/// MEMORY: what the planner held, counted (number × size of the type).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryView {
+    /// All of it in bytes.
+    pub used_bytes: u64,
+    /// Alternatives with their estimates.
+    pub alternatives: u64,
+    /// Bytes they take.
+    pub alternative_bytes: u64,
+    /// Labels and complete plans at the peak of the search.
+    #[serde(flatten)]
+    pub search: SearchMemory,
 }
 
 /// A setting.

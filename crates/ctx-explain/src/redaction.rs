@@ -1,6 +1,7 @@
 //! Hiding words in every format at once: the value is redacted before it is rendered.
 
 use crate::explanation::{Explanation, NodeView};
+use ctx_types::Fate;
 use ctx_types::id::sha256_hex;
 
 fn hash(text: &str) -> String {
@@ -10,55 +11,75 @@ fn hash(text: &str) -> String {
 /// The explanation without words of the goal: its text, entities, operands and dropped passages become hashes, so that two
 /// explanations of one goal can still be compared. Numbers, operators, sources and models stay.
 pub fn redact(mut explanation: Explanation) -> Explanation {
-    let goal = std::mem::take(&mut explanation.goal);
-    explanation.goal = hash(&goal);
-    let mut words: Vec<String> = Vec::new();
-    for entity in &mut explanation.intent.entities {
-        words.push(std::mem::take(&mut entity.text));
-        words.push(std::mem::take(&mut entity.normal));
-        entity.text = hash(&words[words.len() - 2]);
-        entity.normal = hash(&words[words.len() - 1]);
-    }
-    for operand in &mut explanation.intent.operands {
-        words.push(operand.clone());
-        *operand = hash(operand);
-    }
+    let words = Words::taken_from(&mut explanation);
     explanation.intent.sensitive_topics = explanation.intent.sensitive_topics.iter().map(|topic| hash(topic)).collect();
-    if let Some(time) = &mut explanation.intent.time {
-        time.text = hash(&time.text);
-    }
-    words.push(goal);
-    words.retain(|w| w.chars().count() > 2);
-    words.sort_by_key(|w| std::cmp::Reverse(w.len()));
-    let scrub = |text: &mut String| {
-        for word in &words {
-            if text.contains(word.as_str()) {
-                *text = text.replace(word.as_str(), &hash(word));
-            }
-        }
-    };
+    let scrub = |text: &mut String| words.scrub(text);
     explanation.notes.iter_mut().for_each(scrub);
     explanation.sources.iter_mut().for_each(|s| scrub(&mut s.reason));
+    explanation.settings.iter_mut().for_each(|s| scrub(&mut s.value));
     explanation.rejected.iter_mut().for_each(|g| scrub(&mut g.reason));
     for rejection in &mut explanation.alternatives {
-        if let ctx_types::Fate::Pruned { reason, .. } | ctx_types::Fate::Infeasible { reason, .. } = &mut rejection.fate {
+        if let Fate::Pruned { reason, .. } | Fate::Infeasible { reason, .. } = &mut rejection.fate {
             scrub(reason);
         }
     }
+    if let Some(cache) = explanation.summary.as_mut().and_then(|summary| summary.plan_cache.as_mut()) {
+        scrub(cache);
+    }
     if let Some(infeasible) = &mut explanation.infeasible {
+        scrub(&mut infeasible.binding);
         scrub(&mut infeasible.missed_by);
         infeasible.conflict.iter_mut().for_each(scrub);
     }
     if let Some(plan) = &mut explanation.plan {
-        redact_node(&mut plan.root);
+        words.redact(&mut plan.root);
+        plan.on_failure.iter_mut().for_each(|node| words.redact(node));
+        plan.margin.iter_mut().for_each(|margin| margin.flips.iter_mut().for_each(scrub));
+        scrub(&mut plan.verification);
     }
     explanation
 }
 
-fn redact_node(node: &mut NodeView) {
-    if let Some(actual) = &mut node.actual {
-        actual.dropped.iter_mut().for_each(|d| *d = hash(d));
-        actual.error = actual.error.as_deref().map(hash);
+/// What must not be read: the goal and everything typed that was found in it, longest first.
+struct Words(Vec<String>);
+
+impl Words {
+    fn taken_from(explanation: &mut Explanation) -> Words {
+        let mut words = Vec::new();
+        let mut take = |text: &mut String| {
+            let hidden = hash(text);
+            words.push(std::mem::replace(text, hidden));
+        };
+        take(&mut explanation.goal);
+        for entity in &mut explanation.intent.entities {
+            take(&mut entity.text);
+            take(&mut entity.normal);
+        }
+        explanation.intent.operands.iter_mut().for_each(&mut take);
+        if let Some(time) = &mut explanation.intent.time {
+            take(&mut time.text);
+        }
+        words.retain(|w| w.chars().count() > 2);
+        words.sort_by_key(|w| std::cmp::Reverse(w.len()));
+        Words(words)
     }
-    node.children.iter_mut().for_each(redact_node);
+
+    fn scrub(&self, text: &mut String) {
+        for word in &self.0 {
+            if text.contains(word.as_str()) {
+                *text = text.replace(word.as_str(), &hash(word));
+            }
+        }
+    }
+
+    fn redact(&self, node: &mut NodeView) {
+        self.scrub(&mut node.title);
+        self.scrub(&mut node.operator);
+        node.provenance.iter_mut().for_each(|line| self.scrub(line));
+        if let Some(actual) = &mut node.actual {
+            actual.dropped.iter_mut().for_each(|d| *d = hash(d));
+            actual.error = actual.error.as_deref().map(hash);
+        }
+        node.children.iter_mut().for_each(|child| self.redact(child));
+    }
 }

@@ -1,11 +1,9 @@
 //! The PostgreSQL-like text form.
 
 use crate::escape::{self, line};
-use crate::explanation::{
-    ActualView, CompleteView, Explanation, InfeasibleView, NodeView, Numbers, PlanView, RejectedGroup, RunView, Summary,
-};
-use ctx_types::plan::Relaxation;
-use ctx_types::{Micros, NanoUsd, Ppm};
+use crate::explanation::{ActualView, CompleteView, Explanation, InfeasibleView, NodeView, PlanView, RejectedGroup, Summary};
+use crate::words;
+use ctx_types::Micros;
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +25,15 @@ const OPERATORS_SHOWN_MAX: usize = 6;
 pub fn text(explanation: &Explanation, options: &TextOptions) -> String {
     let mut out = Writer { text: String::with_capacity(2_048), width: options.width };
     if let Some(plan) = &explanation.plan {
-        node(&mut out, &plan.root, 0, explanation);
+        node(&mut out, &plan.root, 0);
+        on_failure(&mut out, plan, explanation);
         out.blank();
     }
     if let Some(infeasible) = &explanation.infeasible {
         infeasible_head(&mut out, infeasible);
     }
     out.goal(&explanation.goal);
-    out.head("Intent", &intent(explanation));
+    out.head("Intent", &words::intent(explanation));
     sources(&mut out, explanation);
     if let Some(plan) = &explanation.plan {
         totals(&mut out, plan, explanation.options.verbose);
@@ -53,10 +52,13 @@ pub fn text(explanation: &Explanation, options: &TextOptions) -> String {
         out.head("Setting", &format!("{} = {}", setting.key, setting.value));
     }
     if let Some(run) = &explanation.run {
-        run_line(&mut out, run);
+        out.head("Run", &words::run(run));
     }
     if let Some(summary) = &explanation.summary {
         summary_lines(&mut out, summary);
+    }
+    if let Some(memory) = &explanation.memory {
+        out.head("Planning Memory", &words::memory(memory));
     }
     out.text
 }
@@ -112,110 +114,47 @@ impl Writer {
     }
 }
 
-fn node(out: &mut Writer, view: &NodeView, depth: usize, explanation: &Explanation) {
+fn node(out: &mut Writer, view: &NodeView, depth: usize) {
     let (indent, arrow) = if depth == 0 { (0, "") } else { (depth * 4 - 2, "-> ") };
     let title = format!("{arrow}{}", line(&view.title));
     let inner = indent + arrow.len() + 2;
-    let estimated = if explanation.options.costs { estimate(&view.estimate, quality_word(&view.id)) } else { String::new() };
-    let actual = view.actual.as_ref().map(|a| actual_text(a, explanation.options.timing)).unwrap_or_default();
-    let whole = format!("{title}{estimated}{actual}");
+    let estimated = words::estimate(&view.estimate, words::quality_word(&view.id));
+    let actual = view.actual.as_ref().map(words::actual).unwrap_or_default();
+    let brackets = || [&estimated, &actual].into_iter().filter(|part| !part.is_empty());
+    let whole = brackets().fold(title.clone(), |line, part| format!("{line}  {part}"));
     // Brackets that do not fit beside the title stand below it, whole.
     if indent + escape::width(&whole) <= out.columns() {
         out.raw(indent, &whole);
     } else {
         out.raw(indent, &title);
-        [&estimated, &actual].into_iter().filter(|part| !part.is_empty()).for_each(|part| out.raw(inner, part.trim_start()));
+        brackets().for_each(|part| out.raw(inner, part));
     }
     if let Some(actual) = &view.actual {
-        details(out, actual, inner, explanation);
+        details(out, actual, inner);
     }
     for provenance in &view.provenance {
         out.raw(inner, &line(provenance));
     }
     for child in &view.children {
-        node(out, child, depth + 1, explanation);
+        node(out, child, depth + 1);
     }
 }
 
-/// What the quality of a node is the probability of: that a wrong answer is caught, or that the answer is right given evidence.
-fn quality_word(node: &str) -> &'static str {
-    if node.starts_with("verify") { "catches" } else { "right" }
-}
-
-fn estimate(numbers: &Numbers, quality_word: &str) -> String {
-    let mut parts = Vec::new();
-    // A cost of nothing is said once, below the tree.
-    if let Some(cost) = numbers.cost_nano_usd.filter(|c| *c != 0) {
-        parts.push(format!("cost={}", NanoUsd(cost)));
-    }
-    if numbers.cost_unknown {
-        parts.push("cost=unknown".to_owned());
-    }
-    if let (Some(p50), Some(p90)) = (numbers.latency_us, numbers.latency_p90_us) {
-        parts.push(format!("time={}..{}", Micros(p50), Micros(p90)));
-    }
-    if let Some(passages) = numbers.passages {
-        parts.push(format!("passages={passages}"));
-    }
-    if let Some(tokens) = numbers.tokens {
-        parts.push(format!("tokens={tokens}"));
-    }
-    if let Some(evidence) = numbers.evidence_ppm {
-        parts.push(format!("evidence={}", Ppm(evidence)));
-    }
-    if let Some(quality) = numbers.quality_ppm {
-        parts.push(format!("{quality_word}={}", Ppm(quality)));
-    }
-    if parts.is_empty() {
-        return String::new();
-    }
-    let mark = if numbers.certainty.is_empty() { String::new() } else { format!(" {}", numbers.certainty) };
-    format!("  ({}{mark})", parts.join(" "))
-}
-
-fn actual_text(actual: &ActualView, timing: bool) -> String {
-    if actual.elapsed_us.is_none() {
-        return "  (never executed)".to_owned();
-    }
-    let mut parts = Vec::new();
-    if let (true, Some(elapsed)) = (timing, actual.elapsed_us) {
-        parts.push(format!("time={}", Micros(elapsed)));
-    }
-    if let Some(passages) = actual.numbers.passages {
-        parts.push(format!("passages={passages}"));
-    }
-    if let Some(tokens) = actual.numbers.tokens {
-        parts.push(format!("tokens={tokens}"));
-    }
-    if let Some(evidence) = actual.numbers.evidence_ppm {
-        parts.push(format!("evidence={}", Ppm(evidence)));
-    }
-    if let Some(cost) = actual.numbers.cost_nano_usd.filter(|c| *c != 0) {
-        parts.push(format!("cost={}", NanoUsd(cost)));
-    }
-    parts.push(format!("loops={}", actual.loops));
-    let status = if actual.status == "done" { String::new() } else { format!(" {}", actual.status) };
-    format!("  (actual {}{status})", parts.join(" "))
-}
-
-fn details(out: &mut Writer, actual: &ActualView, indent: usize, explanation: &Explanation) {
-    let q: Vec<String> = actual
-        .q_errors
-        .iter()
-        .filter(|q| explanation.options.timing || q.field != "latency")
-        .map(|q| format!("{} {}.{:02}", q.field, q.milli / 1_000, q.milli % 1_000 / 10))
-        .collect();
+fn details(out: &mut Writer, actual: &ActualView, indent: usize) {
+    let q: Vec<String> = actual.q_errors.iter().map(|q| format!("{} {}", q.field, words::ratio(q.milli))).collect();
     if !q.is_empty() {
-        let own = match (explanation.options.timing, actual.own_us) {
-            (true, Some(own)) => format!("; own time {}", Micros(own)),
+        let own = match (actual.own_us, actual.own_share_ppm) {
+            (Some(own), Some(share)) => format!("; own time {}, {} % of the run", Micros(own), words::percent(share)),
             _ => String::new(),
         };
         out.raw(indent, &format!("q-error: {}{own}", q.join(", ")));
     }
-    if explanation.options.buffers && (actual.bytes.is_some() || actual.cache_hits.is_some()) {
-        let bytes = actual.bytes.map_or_else(|| "unknown".to_owned(), |b| b.to_string());
-        let cached = actual.cache_hits.map_or_else(|| "unknown".to_owned(), |c| c.to_string());
-        out.raw(indent, &format!("Buffers: {bytes} bytes read, cache hits {cached}"));
+    let each = actual.per_loop.as_ref().map(words::measured).filter(|parts| !parts.is_empty());
+    if let Some(parts) = each {
+        out.raw(indent, &format!("Per loop: {}; above, all {} together", parts.join(" "), actual.loops));
+    }
+    if let Some(buffers) = words::buffers(actual) {
+        out.raw(indent, &buffers);
     }
     for dropped in &actual.dropped {
         out.raw(indent, &format!("Dropped: {}", line(dropped)));
@@ -225,23 +164,15 @@ fn details(out: &mut Writer, actual: &ActualView, indent: usize, explanation: &E
     }
 }
 
-fn intent(explanation: &Explanation) -> String {
-    let intent = &explanation.intent;
-    let answer = intent.answer.top().map(|(s, p)| format!("{s} {p}")).unwrap_or_default();
-    let evidence = intent.evidence.top().map(|(s, p)| format!("{s} {p}")).unwrap_or_default();
-    let mut out = format!("{} (answer: {answer}; evidence: {evidence}; language: {}", intent.bucket, intent.language);
-    let identifiers: Vec<&str> = intent.identifiers().map(|e| e.text.as_str()).collect();
-    if !identifiers.is_empty() {
-        out.push_str(&format!("; identifiers: {}", identifiers.join(", ")));
+/// Steps outside the tree that ran; with VERBOSE, all of them.
+fn on_failure(out: &mut Writer, plan: &PlanView, explanation: &Explanation) {
+    for view in &plan.on_failure {
+        let ran = view.actual.as_ref().is_some_and(|actual| actual.loops > 0);
+        if ran || (explanation.options.verbose && explanation.options.analyze) {
+            let actual = view.actual.as_ref().map(words::actual).unwrap_or_default();
+            out.raw(0, &line(&format!("On failure: {}  {actual}", view.title)));
+        }
     }
-    if !intent.sensitive_topics.is_empty() {
-        out.push_str(&format!("; about: {} (words raise no label)", intent.sensitive_topics.join(", ")));
-    }
-    if intent.sensitivity != ctx_types::Sensitivity::Internal {
-        out.push_str(&format!("; sensitivity: {}", intent.sensitivity));
-    }
-    out.push(')');
-    out
 }
 
 fn sources(out: &mut Writer, explanation: &Explanation) {
@@ -253,78 +184,22 @@ fn sources(out: &mut Writer, explanation: &Explanation) {
     }
 }
 
-fn totals(out: &mut Writer, plan: &PlanView, verbose: bool) {
-    let e = &plan.estimate;
-    out.head("Tokens", &plan.token_budget);
-    out.head("Verification", &plan.verification);
-    let cost = if e.cost_incomplete {
-        format!("≥ {}, the rest at unknown price", e.cost.value)
-    } else {
-        format!("{} (at most {})", e.cost.value, e.cost_bound)
-    };
-    out.head(
-        "Estimate",
-        &format!(
-            "cost {cost}, time {}..{}, evidence {} [{}, {}] {}, accuracy {}",
-            e.latency.value, e.latency.high, e.evidence.value, e.evidence.low, e.evidence.high, e.evidence.certainty, e.accuracy.value
-        ),
-    );
-    out.head("Score", &score(plan));
-    let proof = match &plan.certificate.stopped_by {
-        None => "optimal".to_owned(),
-        Some(limit) => format!("within {} of optimal, stopped by {limit}", plan.certificate.bound - plan.certificate.value),
-    };
-    out.head(
-        "Candidates",
-        &format!("{} complete plans, {} alternatives pruned; {proof}, {} nodes", plan.candidates, plan.pruned, plan.certificate.nodes),
-    );
-    if let Some(margin) = &plan.margin {
-        let flips = if margin.flips.is_empty() {
-            "no single weight, price or estimate flips it".to_owned()
-        } else {
-            let shown = if verbose { margin.flips.len() } else { FLIPS_SHOWN_MAX.min(margin.flips.len()) };
-            let more = if shown < margin.flips.len() { format!(", {} more", margin.flips.len() - shown) } else { String::new() };
-            format!("flipped by {}{more}", margin.flips[..shown].join(", "))
-        };
-        out.head("Margin", &format!("{} over {}; {flips}", margin.difference, differing(&plan.shape, &margin.runner_up)));
-    }
-}
-
 /// Changes that would flip the choice, shown without VERBOSE.
 const FLIPS_SHOWN_MAX: usize = 1;
 
-/// A term below this prints as zero.
-const SCORE_SHOWN_MIN: i64 = 50;
-
-/// The terms that are not zero; they add up to within rounding.
-fn score(plan: &PlanView) -> String {
-    let s = &plan.score;
-    let terms = [
-        ("acc", s.acc),
-        ("cache", s.cache),
-        ("vrf", s.vrf),
-        ("cost", s.cost),
-        ("lat", s.lat),
-        ("risk", s.risk),
-        ("hall", s.hall),
-        ("loss", s.loss),
-    ];
-    let parts: Vec<String> = terms
-        .into_iter()
-        .filter(|(_, value)| value.get().saturating_abs() >= SCORE_SHOWN_MIN)
-        .map(|(name, value)| {
-            format!("{} {name} {}", if value.get() < 0 { '-' } else { '+' }, ctx_types::Score(value.get().saturating_abs()))
-        })
-        .collect();
-    let sum = parts.join(" ");
-    format!("{} = {}", s.total, sum.strip_prefix("+ ").unwrap_or(&sum))
-}
-
-/// The steps of another plan that this one does not share: what the runner-up would do instead.
-fn differing(mine: &str, other: &str) -> String {
-    let steps: Vec<&str> = mine.split(" → ").collect();
-    let different: Vec<&str> = other.split(" → ").filter(|step| !steps.contains(step)).collect();
-    if different.is_empty() { other.to_owned() } else { different.join(" → ") }
+fn totals(out: &mut Writer, plan: &PlanView, verbose: bool) {
+    out.head("Tokens", &plan.token_budget);
+    out.head("Verification", &plan.verification);
+    if let Some(estimate) = &plan.estimate {
+        out.head("Estimate", &words::whole(estimate));
+    }
+    if let Some(score) = &plan.score {
+        out.head("Score", &words::score(score));
+    }
+    out.head("Candidates", &words::candidates(plan));
+    if let Some(margin) = &plan.margin {
+        out.head("Margin", &words::margin(margin, &plan.shape, if verbose { usize::MAX } else { FLIPS_SHOWN_MAX }));
+    }
 }
 
 fn infeasible_head(out: &mut Writer, view: &InfeasibleView) {
@@ -336,15 +211,11 @@ fn infeasible_head(out: &mut Writer, view: &InfeasibleView) {
         [one] => out.raw(2, &line(&format!("Conflict: {one} alone forbids every plan"))),
         several => out.raw(2, &line(&format!("Conflict: {}; without any one of them the others can hold", several.join(" and ")))),
     }
-    let relaxation = |r: &Relaxation| match &r.suffices {
-        Some(value) => format!("{} = {} (now {})", r.constraint, value, r.now),
-        None => format!("{}: not alone (now {})", r.constraint, r.now),
-    };
     for r in &view.relaxations {
-        out.raw(2, &line(&format!("Would suffice: {}", relaxation(r))));
+        out.raw(2, &line(&format!("Would suffice: {}", words::relaxation(r))));
     }
     if !view.joint.is_empty() {
-        let all: Vec<String> = view.joint.iter().map(relaxation).collect();
+        let all: Vec<String> = view.joint.iter().map(words::relaxation).collect();
         out.raw(2, &line(&format!("Together: {}", all.join(" and "))));
     }
     out.blank();
@@ -387,28 +258,14 @@ fn complete(out: &mut Writer, title: &str, plans: &[CompleteView]) {
     }
 }
 
-fn run_line(out: &mut Writer, run: &RunView) {
-    let status = serde_json::to_value(run.status).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
-    let more = if run.cost_incomplete { "≥ " } else { "" };
-    let evidence = run.evidence_ppm.map(|p| format!(" evidence {}", Ppm(p))).unwrap_or_default();
-    out.head(
-        "Run",
-        &format!(
-            "{status}; cost {more}{} tokens {} calls {} time {}{evidence}; trace {}",
-            NanoUsd(run.cost_nano_usd),
-            run.tokens,
-            run.calls,
-            Micros(run.elapsed_us),
-            run.trace
-        ),
-    );
-}
-
 fn summary_lines(out: &mut Writer, summary: &Summary) {
     if let Some(cache) = &summary.plan_cache {
         out.head("Plan Cache", cache);
     }
     if let Some(planning) = summary.planning_us {
         out.head("Planning Time", &Micros(planning).to_string());
+    }
+    if let Some(lookups) = summary.planning_lookups {
+        out.head("Planning Buffers", &format!("{lookups} look-ups in the sources"));
     }
 }

@@ -194,6 +194,11 @@ impl Labels {
         self.layers.push(next);
     }
 
+    /// Labels of all layers together.
+    pub fn held(&self) -> usize {
+        self.layers.iter().map(Vec::len).sum()
+    }
+
     /// Complete selections.
     pub fn complete(&self) -> &[Label] {
         &self.layers[self.layers.len() - 1]

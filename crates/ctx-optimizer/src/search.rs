@@ -13,7 +13,7 @@ use crate::problem::{COMPARED_MAX, Item, Problem, Totals};
 use crate::score::{self, Shares, Value};
 use crate::sensitivity::{self, Flip};
 use crate::through;
-use ctx_types::plan::{BEST_PLANS_MAX, FRONTIER_MAX};
+use ctx_types::plan::{BEST_PLANS_MAX, FRONTIER_MAX, SearchMemory};
 use ctx_types::{AlternativeId, MicroNats, Objective, Score};
 use std::collections::BTreeMap;
 
@@ -60,6 +60,8 @@ pub struct Solution {
     pub nodes: u64,
     /// Which limit stopped the search.
     pub stopped_by: Option<String>,
+    /// What it held in memory.
+    pub memory: SearchMemory,
     /// Why nothing is feasible.
     pub diagnosis: Option<Diagnosis>,
     /// Single changes that would make another shape win, smallest first.
@@ -127,7 +129,9 @@ pub fn solve(problem: &Problem) -> Solution {
         (Some(w), None) => w.value,
         _ => bound(&evaluator, &views),
     };
+    let memory = held(&labels, evaluation.top.len() + evaluation.frontier.members().len());
     Solution {
+        memory,
         best: evaluation.top.iter().map(|f| evaluation.candidate(f)).collect(),
         runner_up: evaluation.shapes[1].as_ref().map(|(f, _)| evaluation.candidate(f)),
         frontier: evaluation.frontier(),
@@ -139,6 +143,17 @@ pub fn solve(problem: &Problem) -> Solution {
         bound,
         diagnosis,
         flips,
+    }
+}
+
+/// Labels of all groups and the complete plans that are kept.
+fn held(labels: &Labels, plans: usize) -> SearchMemory {
+    let labels = labels.held();
+    SearchMemory {
+        labels: labels as u64,
+        label_bytes: (labels * size_of::<Label>()) as u64,
+        plans: plans as u64,
+        plan_bytes: (plans * size_of::<Found>()) as u64,
     }
 }
 

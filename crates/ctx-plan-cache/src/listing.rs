@@ -2,8 +2,9 @@
 
 use crate::cache::PlanCache;
 use crate::entry::EntryKind;
-use ctx_types::{Micros, Sensitivity};
+use ctx_types::{Micros, Plan, Sensitivity};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Longest goal text shown, in characters.
 const GOAL_CHARACTERS_MAX: usize = 80;
@@ -38,6 +39,14 @@ pub struct CacheRow {
 }
 
 impl PlanCache {
+    /// The plan with this id or this beginning of one (longer than its kind), if there is exactly one.
+    pub fn plan(&self, id: &str) -> Option<Arc<Plan>> {
+        let named = id.len() > "plan_".len() && id.starts_with("plan_");
+        let mut found = self.by_recency().map(|slot| &slot.entry.plan).filter(|plan| named && plan.id.0.starts_with(id));
+        let first = found.next()?;
+        found.all(|other| other.id == first.id).then(|| first.clone())
+    }
+
     /// Entries, most recently used first. `now`: seconds since the Unix epoch.
     pub fn rows(&self, now: u64) -> Vec<CacheRow> {
         self.by_recency()

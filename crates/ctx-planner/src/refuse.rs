@@ -31,6 +31,7 @@ pub(crate) fn infeasible(context: &Context<'_>, findings: Findings) -> Infeasibl
         rejected: write::rejections(context, None),
         sources: write::sources(context, None),
         intent: Box::new(context.view.intent.clone()),
+        memory: context.solution.memory,
     }
 }
 

@@ -133,6 +133,7 @@ pub(crate) fn plan(context: &Context<'_>, winner: &Candidate) -> Result<Plan, Pl
             bound: context.solution.bound.score,
             nodes: context.solution.nodes,
             stopped_by: context.solution.stopped_by.clone(),
+            memory: context.solution.memory,
         },
         candidates: context.assembled.problem.candidates(),
         stamps,

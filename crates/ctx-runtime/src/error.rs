@@ -19,6 +19,9 @@ pub enum RuntimeError {
     /// The goal or its options are wrong. [`PlanError::Infeasible`] never stands here when a run was asked for.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// EXPLAIN ANALYZE of a generic plan.
+    #[error("explaining a generic plan: it cannot be analyzed, because a run asks its sources about the goal; leave one of the two out")]
+    GenericRun,
     /// A graph that this build cannot execute.
     #[error("executing graph of {plan}: node {node} is a {kind}, which nothing in this build executes")]
     Unsupported {
@@ -43,7 +46,7 @@ impl RuntimeError {
     /// The command line's exit code: 2 for bad input, the status's code for plugins, 1 for defects.
     pub fn exit_code(&self) -> u8 {
         match self {
-            RuntimeError::Config(_) | RuntimeError::Registry(_) => 2,
+            RuntimeError::Config(_) | RuntimeError::Registry(_) | RuntimeError::GenericRun => 2,
             RuntimeError::Plan(PlanError::Internal(_)) | RuntimeError::Unsupported { .. } | RuntimeError::Graph { .. } => 1,
             RuntimeError::Plan(PlanError::Infeasible(_)) => 3,
             RuntimeError::Plan(_) => 2,

@@ -1,5 +1,6 @@
 //! What EXPLAIN is made of. Rendering is `ctx-explain`'s; this gathers the ingredients.
 
+use crate::config::rows;
 use crate::prepare::{Mode, Prepared};
 use crate::runtime::{RunReport, simulate};
 use crate::{Choice, Runtime, RuntimeError, SettingRow};
@@ -13,6 +14,9 @@ pub struct ExplainOptions {
     pub analyze: bool,
     /// Adds the quote's intervals.
     pub simulate: bool,
+    /// GENERIC_PLAN: planned from catalog statistics only. The sources are not asked about the goal, the plan cache is not used,
+    /// and it cannot be combined with `analyze`: a run always asks.
+    pub generic: bool,
 }
 
 /// Ingredients of an explanation. A failed or infeasible goal has one too.
@@ -24,7 +28,7 @@ pub struct ExplainInputs {
     pub report: Option<RunReport>,
     /// Intervals by Monte Carlo, where asked for and feasible.
     pub simulation: Option<Simulation>,
-    /// Settings that differ from their default.
+    /// Settings that differ from their default, then what the request asks for beyond them.
     pub settings: Vec<SettingRow>,
 }
 
@@ -32,12 +36,26 @@ pub(crate) async fn explain(runtime: &Runtime, goal: &Goal, options: ExplainOpti
     if options.analyze {
         crate::runtime::not_hypothetical(goal)?;
     }
-    let mode = if options.analyze { Mode::Run } else { Mode::Peek };
+    let mode = match options {
+        ExplainOptions { analyze: true, generic: true, .. } => return Err(RuntimeError::GenericRun),
+        ExplainOptions { analyze: true, .. } => Mode::Run,
+        ExplainOptions { generic: true, .. } => Mode::Generic,
+        _ => Mode::Peek,
+    };
     let prepared = runtime.inner.prepare(goal, mode).await?;
     let simulation = match &prepared.choice {
         Choice::Planned(planned) if options.simulate => Some(simulate(planned)?),
         _ => None,
     };
     let report = if options.analyze { Some(runtime.execute(prepared.clone()).await?) } else { None };
-    Ok(ExplainInputs { prepared, report, simulation, settings: runtime.config().settings() })
+    let mut settings = runtime.config().settings();
+    settings.extend(requested(goal));
+    Ok(ExplainInputs { prepared, report, simulation, settings })
+}
+
+/// What a request asks for beyond a plain goal: limits, weights, objective, hints, seed, tenant.
+fn requested(goal: &Goal) -> Vec<SettingRow> {
+    let plain = rows("request", &Goal { sources: goal.sources.clone(), ..Goal::new(goal.text.clone()) });
+    let told = rows("request", goal).into_iter().filter(|(key, value)| plain.get(key) != Some(value));
+    told.map(|(key, value)| SettingRow { default: plain.get(&key).cloned(), key, value }).collect()
 }

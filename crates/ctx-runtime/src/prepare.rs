@@ -19,6 +19,8 @@ pub(crate) enum Mode {
     Run,
     /// Neither.
     Peek,
+    /// Neither, and the sources are not asked about the goal.
+    Generic,
 }
 
 /// A decision: a plan, or why there is none.
@@ -209,10 +211,14 @@ impl Inner {
     }
 
     async fn decide(&self, request: &Request<'_>, mode: Mode) -> Result<(Choice, Probe, String), RuntimeError> {
+        if mode == Mode::Generic {
+            let (choice, probe, _) = self.plan_on(request, Probe::default())?;
+            return Ok((choice, probe, "not used: a generic plan".to_owned()));
+        }
         if let Some(why) = Bypass::demanded_by(request.goal) {
             let told = match mode {
                 Mode::Run => self.cache().bypass(why).to_string(),
-                Mode::Peek => format!("bypassed ({why})", why = why.as_str()),
+                Mode::Peek | Mode::Generic => format!("bypassed ({why})", why = why.as_str()),
             };
             let (choice, probe, _) = self.plan_anew(request).await?;
             return Ok((choice, probe, told));
@@ -241,7 +247,7 @@ impl Inner {
         let now = self.now();
         match mode {
             Mode::Run => self.cache().lookup(key, &CurrentStamps::of(stamps), now),
-            Mode::Peek => self.cache().peek(key, &CurrentStamps::of(stamps), now),
+            Mode::Peek | Mode::Generic => self.cache().peek(key, &CurrentStamps::of(stamps), now),
         }
     }
 
@@ -276,6 +282,10 @@ impl Inner {
 
     async fn plan_anew(&self, request: &Request<'_>) -> Result<(Choice, Probe, Micros), RuntimeError> {
         let probe = self.probe(request).await;
+        self.plan_on(request, probe)
+    }
+
+    fn plan_on(&self, request: &Request<'_>, probe: Probe) -> Result<(Choice, Probe, Micros), RuntimeError> {
         let start = self.parts.clock.monotonic();
         let inputs = Inputs {
             goal: request.goal,

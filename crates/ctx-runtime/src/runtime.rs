@@ -309,6 +309,11 @@ impl Runtime {
         (cache.rows(self.inner.now()), cache.counters().clone())
     }
 
+    /// A cached plan by its id or the beginning of it, if that is one plan.
+    pub fn cached_plan(&self, id: &str) -> Option<Arc<Plan>> {
+        self.inner.cache().plan(id)
+    }
+
     /// Empties the plan cache; says how many entries there were.
     pub fn clear_plan_cache(&self) -> usize {
         self.inner.cache().clear()

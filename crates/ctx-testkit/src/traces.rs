@@ -82,6 +82,8 @@ fn actual(node: &ctx_graph::Node) -> NodeActual {
         tokens: e.tokens.as_ref().map(|t| Tokens(t.value.get() * 3 / 4)),
         cost: e.cost.as_ref().map(|c| c.value),
         evidence: e.evidence.as_ref().map(|_| Ppm(850_000)),
+        busy: None,
+        chunks: e.hits.as_ref().map(|h| u64::from(h.value) * 3),
         bytes: e.hits.as_ref().map(|h| u64::from(h.value) * 900),
         cache_hits: e.hits.as_ref().map(|_| 3),
         dropped: dropped.into_iter().collect(),

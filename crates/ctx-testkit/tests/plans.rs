@@ -70,6 +70,7 @@ fn the_default_explanation_of_one_source_fits_a_terminal() {
             plan_cache: Some("miss: first time this goal is seen"),
             planning: Some(ctx_types::Micros(870)),
             settings: &[],
+            probe: None,
             options: ctx_explain::Options::default(),
         };
         let text = ctx_explain::text(&ctx_explain::explain(&input), &ctx_explain::TextOptions { width: COLUMNS });

@@ -18,6 +18,7 @@ fn generated() -> Vec<(&'static str, schemars::Schema)> {
         ("schedule", schemars::schema_for!(ctx_scheduler::Schedule)),
         ("trace", schemars::schema_for!(ctx_types::Trace)),
         ("explanation", schemars::schema_for!(ctx_explain::Explanation)),
+        ("difference", schemars::schema_for!(ctx_explain::diff::Difference)),
         ("simulation", schemars::schema_for!(ctx_simulate::Simulation)),
     ]
 }
@@ -68,9 +69,18 @@ fn explanation(planned: &Planned, verbose: bool) -> Value {
         plan_cache: Some("miss"),
         planning: Some(ctx_types::Micros(900)),
         settings: &[("retrieval.top_k".to_owned(), "20".to_owned())],
-        options: ctx_explain::Options { verbose, ..ctx_explain::Options::default() },
+        probe: None,
+        options: ctx_explain::Options { verbose, settings: true, memory: verbose, buffers: verbose, ..ctx_explain::Options::default() },
     };
     ctx_explain::json(&ctx_explain::explain(&input))
+}
+
+fn difference(planned: &Planned) -> Value {
+    let mut other = traces::completed(planned);
+    other.nodes.pop();
+    other.outcome.spend.cost = ctx_types::NanoUsd(9);
+    let sides = [traces::completed(planned), other].map(|trace| ctx_explain::diff::Side::of_trace("run", &trace));
+    serde_json::to_value(ctx_explain::diff::diff(&sides[0], &sides[1])).expect("plain data")
 }
 
 #[test]
@@ -86,6 +96,7 @@ fn what_is_written_is_valid() {
             ("simulation", value(&quote)),
             ("explanation", explanation(&planned, false)),
             ("explanation", explanation(&planned, true)),
+            ("difference", difference(&planned)),
         ];
         for (name, instance) in instances {
             let errors: Vec<String> = validator(name).iter_errors(&instance).map(|e| format!("{}: {e}", e.instance_path())).collect();
@@ -109,6 +120,7 @@ fn an_infeasible_answer_is_a_valid_explanation() {
         plan_cache: None,
         planning: None,
         settings: &[],
+        probe: None,
         options: ctx_explain::Options::default(),
     };
     assert!(validator("explanation").is_valid(&ctx_explain::json(&ctx_explain::explain(&input))));

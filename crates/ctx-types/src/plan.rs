@@ -154,6 +154,22 @@ pub struct Certificate {
     pub nodes: u64,
     /// The limit that stopped the search; `None` when it finished.
     pub stopped_by: Option<String>,
+    /// What the search held in memory.
+    #[serde(default)]
+    pub memory: SearchMemory,
+}
+
+/// What the search held at its peak, counted (number × size of the type), so that it is the same for the same inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchMemory {
+    /// Labels held at once.
+    pub labels: u64,
+    /// Bytes they take.
+    pub label_bytes: u64,
+    /// Complete plans held at once.
+    pub plans: u64,
+    /// Bytes they take.
+    pub plan_bytes: u64,
 }
 
 /// Something a plan depends on, with its version. Versions are compared for equality only.
@@ -186,6 +202,9 @@ pub struct Infeasible {
     pub sources: Vec<SourceUse>,
     /// The analysed goal.
     pub intent: Box<Intent>,
+    /// What the search held in memory.
+    #[serde(default)]
+    pub memory: SearchMemory,
 }
 
 /// One constraint and the amount that would make the goal feasible.

@@ -101,6 +101,12 @@ pub struct NodeActual {
     pub cost: Option<NanoUsd>,
     /// Calibrated evidence over the scores seen.
     pub evidence: Option<Ppm>,
+    /// Wall time of all attempts together; between them the node waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy: Option<Micros>,
+    /// Chunks visited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunks: Option<u64>,
     /// Bytes read.
     pub bytes: Option<u64>,
     /// Cache hits.

@@ -1,11 +1,13 @@
 //! `ctxrt explain`: the plan, why it won, why the others lost.
 
-use crate::args::{ExplainArgs, Format, Global};
+use super::diff;
+use crate::args::{ExplainArgs, Format, Global, ShowArgs};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::output::{Out, status_name, width};
+use crate::output::{self, Out, status_name, width};
 use crate::request;
 use crate::session::Session;
+use ctx_explain::options::Requested;
 use ctx_explain::{Decision, ExplainInput, Explanation, Options, TextOptions};
 use ctx_runtime::{Choice, ExplainInputs, ExplainOptions};
 use ctx_sql::ExplainOption;
@@ -14,89 +16,111 @@ use serde_json::json;
 
 pub(crate) async fn explain(global: &Global, args: &ExplainArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
     let out = &Out::new(out.json() || args.format == Format::Json);
+    if args.diff {
+        return diff::diff(global, args, out).await;
+    }
+    let options = options(&args.show, args.format, out)?;
     let session = Session::open(global, &args.goal.sources, out).await?;
     let goal = request::goal(&args.goal, session.named.clone(), session.runtime.config().costmodel.weights)?;
     if !args.goal.no_index {
         session.freshen(out, interrupt).await?;
     }
-    let options = ExplainOptions { analyze: args.analyze, simulate: false };
+    let asked = ExplainOptions { analyze: options.analyze, generic: options.generic_plan, simulate: false };
     let token = interrupt.token();
     let inputs = tokio::select! {
         biased;
         () = token.cancelled() => None,
-        inputs = session.runtime.explain(&goal, options) => Some(inputs),
+        inputs = session.runtime.explain(&goal, asked) => Some(inputs),
     };
     // A peek leaves nothing behind; a run, and a cancelled run, leaves its trace.
-    if args.analyze {
+    if options.analyze {
         session.close(out).await;
     }
     let Some(inputs) = inputs else { return Err(Failure::cancelled(interrupt.code())) };
-    let shown = Shown {
-        options: Options {
-            verbose: args.verbose,
-            costs: !args.no_costs,
-            timing: !args.no_timing,
-            buffers: args.buffers,
-            summary: !args.no_summary,
-        },
-        analyze: args.analyze,
-        settings: args.settings,
-        redact: args.redact,
-    };
-    print(&inputs?, shown, out)
+    let inputs = inputs?;
+    let explanation = explanation(&inputs, options);
+    let explanation = if args.redact { ctx_explain::redact(explanation) } else { explanation };
+    let status = status(&inputs);
+    print(&explanation, status, args.format, out)?;
+    Ok(status.exit_code())
 }
 
-/// What a reader asked to see.
-#[derive(Clone, Copy, Default)]
-struct Shown {
-    options: Options,
-    analyze: bool,
-    settings: bool,
-    redact: bool,
-}
-
-/// Options of a statement; an error names one that this build does not have. Asked before anything is run.
+/// Options of a statement; what excludes each other is refused. Asked before anything is run.
 pub(crate) fn check(options: &[ExplainOption]) -> Result<(), Failure> {
-    asked(options).map(|_| ())
+    stated(options).map(|_| ())
 }
 
 /// Shows an explanation with the options of a statement; gives the exit code.
 pub(crate) fn show(inputs: &ExplainInputs, options: &[ExplainOption], out: &Out) -> Result<u8, Failure> {
-    let (shown, json) = asked(options)?;
-    print(inputs, shown, &Out::new(out.json() || json))
-}
-
-fn asked(options: &[ExplainOption]) -> Result<(Shown, bool), Failure> {
-    let mut shown = Shown::default();
-    let mut json = false;
-    for option in options {
-        match *option {
-            ExplainOption::Analyze(on) => shown.analyze = on,
-            ExplainOption::Verbose(on) => shown.options.verbose = on,
-            ExplainOption::Costs(on) => shown.options.costs = on,
-            ExplainOption::Timing(on) => shown.options.timing = on,
-            ExplainOption::Buffers(on) => shown.options.buffers = on,
-            ExplainOption::Summary(on) => shown.options.summary = on,
-            ExplainOption::Settings(on) => shown.settings = on,
-            ExplainOption::Redact(on) => shown.redact = on,
-            ExplainOption::Format(ctx_sql::Format::Text) => json = false,
-            ExplainOption::Format(ctx_sql::Format::Json) => json = true,
-            other => return Err(Failure::input(format!("EXPLAIN ({other}) is not in this build"))),
-        }
-    }
-    Ok((shown, json))
+    let (shown, format, redact) = stated(options)?;
+    let explanation = explanation(inputs, shown);
+    let explanation = if redact { ctx_explain::redact(explanation) } else { explanation };
+    let status = status(inputs);
+    print(&explanation, status, format, &Out::new(out.json() || format == Format::Json))?;
+    Ok(status.exit_code())
 }
 
 /// Shows how two runs differ.
-pub(crate) fn compare(_: &Trace, _: &Trace, _: &[ExplainOption], _: &Out) -> Result<u8, Failure> {
-    Err(Failure::input("EXPLAIN DIFF is not in this build"))
+pub(crate) fn compare(a: &Trace, b: &Trace, options: &[ExplainOption], out: &Out) -> Result<u8, Failure> {
+    let (_, format, _) = stated(options)?;
+    diff::compare(a, b, &Out::new(out.json() || format == Format::Json))
 }
 
-fn print(inputs: &ExplainInputs, shown: Shown, out: &Out) -> Result<u8, Failure> {
-    let explanation = explanation(inputs, shown);
-    let status = status(inputs);
+fn stated(options: &[ExplainOption]) -> Result<(Options, Format, bool), Failure> {
+    let (mut requested, mut format, mut redact) = (Requested::default(), Format::Text, false);
+    for option in options {
+        match *option {
+            ExplainOption::Analyze(on) => requested.analyze = Some(on),
+            ExplainOption::Verbose(on) => requested.verbose = Some(on),
+            ExplainOption::Costs(on) => requested.costs = Some(on),
+            ExplainOption::Timing(on) => requested.timing = Some(on),
+            ExplainOption::Buffers(on) => requested.buffers = Some(on),
+            ExplainOption::Settings(on) => requested.settings = Some(on),
+            ExplainOption::Summary(on) => requested.summary = Some(on),
+            ExplainOption::Memory(on) => requested.memory = Some(on),
+            ExplainOption::GenericPlan(on) => requested.generic_plan = Some(on),
+            ExplainOption::Redact(on) => redact = on,
+            ExplainOption::Format(named) => format = of_statement(named),
+        }
+    }
+    requested.verbose = requested.verbose.or((format == Format::Html).then_some(true));
+    let resolved = requested.resolve().map_err(|error| Failure::input(error.to_string()))?;
+    Ok((resolved, format, redact))
+}
+
+fn of_statement(format: ctx_sql::Format) -> Format {
+    match format {
+        ctx_sql::Format::Text => Format::Text,
+        ctx_sql::Format::Json => Format::Json,
+        ctx_sql::Format::Yaml => Format::Yaml,
+        ctx_sql::Format::Mermaid => Format::Mermaid,
+        ctx_sql::Format::Dot => Format::Dot,
+        ctx_sql::Format::Html => Format::Html,
+        ctx_sql::Format::Pg => Format::Pg,
+    }
+}
+
+/// Options with their defaults. A page for a browser shows everything unless told otherwise.
+fn options(args: &ShowArgs, format: Format, out: &Out) -> Result<Options, Failure> {
+    let page = (format == Format::Html && !out.json()).then_some(true);
+    let unless = |off: bool, told: Option<bool>| if off { Some(false) } else { told };
+    let requested = Requested {
+        analyze: args.analyze,
+        verbose: args.verbose.or(page),
+        costs: unless(args.no_costs, args.costs),
+        timing: unless(args.no_timing, args.timing),
+        buffers: args.buffers,
+        settings: args.settings,
+        summary: unless(args.no_summary, args.summary),
+        memory: args.memory,
+        generic_plan: args.generic_plan,
+    };
+    requested.resolve().map_err(|error| Failure::input(error.to_string()))
+}
+
+fn print(explanation: &Explanation, status: Status, format: Format, out: &Out) -> Result<(), Failure> {
     if out.json() {
-        let mut value = ctx_explain::json(&explanation);
+        let mut value = ctx_explain::json(explanation);
         if status != Status::Completed {
             let message = explanation
                 .infeasible
@@ -104,14 +128,17 @@ fn print(inputs: &ExplainInputs, shown: Shown, out: &Out) -> Result<u8, Failure>
                 .map_or_else(|| format!("the run ended as {}", status_name(status)), |i| format!("{}; {}", i.binding, i.missed_by));
             value["error"] = json!({ "kind": status_name(status), "message": message, "exit_code": status.exit_code() });
         }
-        out.document(&value)?;
-    } else {
-        out.text(&ctx_explain::text(&explanation, &TextOptions { width: width() }))?;
+        return out.document(&value);
     }
-    Ok(status.exit_code())
+    let wide = TextOptions { width: width() };
+    match format {
+        Format::Text => out.text(&ctx_explain::text(explanation, &wide)),
+        // The others have escaped by their own rules what a terminal would act on.
+        other => output::raw(&ctx_explain::render(explanation, other.into(), &wide)),
+    }
 }
 
-fn explanation(inputs: &ExplainInputs, shown: Shown) -> Explanation {
+fn explanation(inputs: &ExplainInputs, options: Options) -> Explanation {
     let prepared = &inputs.prepared;
     // What ran, where the rest of a run was planned anew.
     let ran = inputs.report.as_ref().and_then(|report| report.planned.as_ref());
@@ -122,19 +149,19 @@ fn explanation(inputs: &ExplainInputs, shown: Shown) -> Explanation {
         }
         Choice::Infeasible(infeasible) => Decision::Infeasible { goal: &prepared.goal, infeasible },
     };
-    let settings: Vec<(String, String)> =
-        if shown.settings { inputs.settings.iter().map(|row| (row.key.clone(), row.value.clone())).collect() } else { Vec::new() };
+    let settings: Vec<(String, String)> = inputs.settings.iter().map(|row| (row.key.clone(), row.value.clone())).collect();
     let mut explanation = ctx_explain::explain(&ExplainInput {
         decision,
         trace: inputs.report.as_ref().map(|report| &report.trace),
         plan_cache: Some(&prepared.plan_cache),
         // Time read from a clock differs from one call to the next: it stands beside actuals only.
-        planning: shown.analyze.then_some(prepared.planning),
+        planning: options.analyze.then_some(prepared.planning),
         settings: &settings,
-        options: shown.options,
+        probe: Some(&prepared.probe),
+        options,
     });
     explanation.notes.extend(prepared.notes.iter().cloned());
-    if shown.redact { ctx_explain::redact(explanation) } else { explanation }
+    explanation
 }
 
 /// The run's status, else whether there is a plan.

@@ -1,6 +1,7 @@
 //! One file per command. Each opens a session, does one thing and prints one result; the value is the exit code.
 
 pub(crate) mod cache;
+mod diff;
 mod doctor;
 mod eval;
 pub(crate) mod explain;

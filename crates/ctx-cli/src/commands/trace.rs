@@ -9,7 +9,7 @@ use ctx_types::trace::{NodeStatus, NodeTrace};
 use serde_json::{Value, json};
 
 /// Most traces read from the store.
-const TRACES_MAX: usize = 100_000;
+pub(super) const TRACES_MAX: usize = 100_000;
 
 pub(crate) async fn trace(global: &Global, command: &TraceCommand, out: &Out) -> Result<u8, Failure> {
     let session = Session::open(global, &SourceArgs::default(), out).await?;
@@ -34,7 +34,7 @@ pub(crate) async fn trace(global: &Global, command: &TraceCommand, out: &Out) ->
 }
 
 /// The trace with this id or this beginning of one.
-fn one<'a>(traces: &'a [Trace], id: &str) -> Result<&'a Trace, Failure> {
+pub(super) fn one<'a>(traces: &'a [Trace], id: &str) -> Result<&'a Trace, Failure> {
     let begins = |trace: &&Trace| trace.id.starts_with(id) || trace.id.strip_prefix("run_").is_some_and(|rest| rest.starts_with(id));
     let found: Vec<&Trace> = traces.iter().filter(begins).collect();
     match found.as_slice() {

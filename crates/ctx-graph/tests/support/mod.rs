@@ -141,7 +141,7 @@ fn empty(goal: &str) -> Plan {
         margin: None,
         best: Vec::new(),
         frontier: Vec::new(),
-        certificate: Certificate { value: Score(0), bound: Score(0), nodes: 0, stopped_by: None },
+        certificate: Certificate { value: Score(0), bound: Score(0), nodes: 0, stopped_by: None, memory: Default::default() },
         candidates: 1,
         stamps: Vec::new(),
         statistics_epoch: "0".into(),

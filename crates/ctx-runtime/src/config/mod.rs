@@ -25,6 +25,7 @@ pub(crate) mod tree;
 pub use ctx_contracts::Durability;
 pub use secret::Secret;
 pub use settings::SettingRow;
+pub(crate) use settings::rows;
 
 use ctx_types::{Constraints, ModelName, NanoUsd, PicoUsd, Sensitivity, SourceKind, SourceName, Tokens, Weights};
 use serde::Serialize;

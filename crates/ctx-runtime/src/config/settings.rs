@@ -37,10 +37,15 @@ impl Config {
 }
 
 fn flat(config: &Config) -> BTreeMap<String, String> {
+    rows("", config)
+}
+
+/// A value as dotted paths with their leaves.
+pub(crate) fn rows(prefix: &str, value: &impl Serialize) -> BTreeMap<String, String> {
     let mut rows = BTreeMap::new();
     // Serialising a value of strings, integers and maps cannot fail.
-    let tree = serde_json::to_value(config).unwrap_or(Value::Null);
-    flatten("", &tree, &mut rows);
+    let tree = serde_json::to_value(value).unwrap_or(Value::Null);
+    flatten(prefix, &tree, &mut rows);
     rows
 }
 

@@ -150,6 +150,7 @@ async fn access(context: &Context, node: &Node, source: &SourceName, path: LegPa
     let actual = NodeActual {
         hits: u32::try_from(leg.hits.len()).ok(),
         evidence: Some(lists::lone(&leg).evidence(leg.hits.len())),
+        chunks: found.metrics.chunks,
         bytes: found.metrics.bytes,
         cache_hits: found.metrics.cache_hits,
         ..NodeActual::default()

@@ -246,11 +246,11 @@ impl Progress {
         record.actual = NodeActual {
             tokens: added(before.tokens, spent.tokens.or(actual.tokens)),
             cost: added(before.cost, spent.cost),
+            busy: added(before.busy, Some(Micros(finished.ended.get().saturating_sub(finished.started.get())))),
             sent: spent.sent.clone().or(before.sent),
             model: spent.model.clone().or(before.model),
             ..actual
         };
-        let _ = finished.started;
     }
 
     fn keep(&mut self, id: &NodeId, value: Value) {

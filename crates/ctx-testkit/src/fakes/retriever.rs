@@ -170,8 +170,13 @@ impl Retriever for FakeRetriever {
             .map(|((score, exact, passage), rank)| Hit { passage: passage.clone(), score, rank, path: request.path, exact })
             .collect();
         let bytes = hits.iter().map(|hit| hit.passage.text.len() as u64).sum();
-        let metrics =
-            ExecMetrics { rows: Some(hits.len() as u64), bytes: Some(bytes), chunks: None, cache_hits: None, elapsed: Micros(10) };
+        let metrics = ExecMetrics {
+            rows: Some(hits.len() as u64),
+            bytes: Some(bytes),
+            chunks: Some(passages.len() as u64),
+            cache_hits: None,
+            elapsed: Micros(10),
+        };
         Ok(Metered { value: hits, metrics })
     }
 }

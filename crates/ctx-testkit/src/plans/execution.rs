@@ -2,11 +2,12 @@
 
 use super::World;
 use crate::traces;
-use ctx_explain::{Decision, ExplainInput, Options, TextOptions, explain as explanation, json, redact, text};
+use ctx_explain::{Decision, ExplainInput, Format, Options, TextOptions, explain as explanation, redact, render};
 use ctx_graph::ExecutionGraph;
 use ctx_planner::{PlanError, Planned};
 use ctx_scheduler::Schedule;
 use ctx_simulate::Interval;
+use ctx_types::Probe;
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
 
@@ -84,8 +85,19 @@ pub(super) fn simulate(planned: &Planned) -> String {
 /// The explanation of a plan or of why there is none.
 pub(super) fn explain(world: &World, args: &BTreeSet<&str>, width: Option<u64>) -> Result<String, String> {
     let has = |flag: &str| args.contains(flag);
-    let options = Options { verbose: has("verbose"), buffers: has("buffers"), timing: !has("analyze"), ..Options::default() };
-    let result = world.plan();
+    let options = Options {
+        analyze: has("analyze"),
+        verbose: has("verbose"),
+        costs: !has("no-costs"),
+        timing: !has("analyze"),
+        buffers: has("buffers"),
+        summary: !has("no-summary"),
+        memory: has("memory"),
+        generic_plan: has("generic"),
+        settings: false,
+    };
+    let asked = World { probe: if has("generic") { Probe::default() } else { world.probe.clone() }, ..world.clone() };
+    let result = asked.plan();
     let trace = result.as_ref().ok().filter(|_| has("analyze")).map(traces::completed);
     let decision = match &result {
         Ok(planned) => Decision::Planned { plan: &planned.plan, graph: &planned.graph },
@@ -98,15 +110,14 @@ pub(super) fn explain(world: &World, args: &BTreeSet<&str>, width: Option<u64>) 
         plan_cache: Some("bypassed: a golden plans anew"),
         planning: None,
         settings: &[],
+        probe: None,
         options,
     };
     let mut value = explanation(&input);
     if has("redact") {
         value = redact(value);
     }
-    if has("json") {
-        return serde_json::to_string_pretty(&json(&value)).map(|t| t + "\n").map_err(|e| e.to_string());
-    }
+    let format = Format::ALL.into_iter().find(|format| has(format.as_str())).unwrap_or(Format::Text);
     let columns = width.map_or(TextOptions::default().width, |w| w as usize);
-    Ok(text(&value, &TextOptions { width: columns }))
+    Ok(render(&value, format, &TextOptions { width: columns }))
 }

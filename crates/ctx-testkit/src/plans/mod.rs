@@ -6,7 +6,7 @@
 //! what-if                        the same lines, replacing or adding; `drop NAME`; `no-statistics`
 //! probe | goal | request | settings | deny
 //! intent | candidates | rule NAME | estimate [k=10 quota=2000] | solve | plan shape | plan full
-//! graph | schedule | simulate | explain [verbose analyze buffers json redact width=N] | infeasible
+//! graph | schedule | simulate | explain [verbose analyze no-costs buffers no-summary memory generic redact width=N] [json yaml mermaid dot html pg] | infeasible
 //! ```
 //!
 //! Syntax of the set-up lines: [`setup`]. What the stages print: [`stages`] up to the plan, [`execution`] after it.
