@@ -6,7 +6,7 @@ use ctx_planner::PlanError;
 use ctx_testkit::plans::World;
 use ctx_testkit::{catalogs, traces};
 use ctx_types::id::sha256_hex;
-use ctx_types::{Catalog, Probe};
+use ctx_types::{Catalog, Goal, Probe};
 use std::process::{Command, Stdio};
 
 const GOALS: usize = 200;
@@ -43,8 +43,16 @@ const NOUNS: [&str; 9] = [
 const IDENTIFIERS: [&str; 6] = ["E0502", "ERR-77", "v1.2.3", "ctx_planner::plan", "CVE-2024-3094", "budgets.max_cost_usd"];
 const TIMES: [&str; 4] = ["yesterday", "on 2026-01-02", "last week", "at 03:15"];
 
+/// A goal with the world it is planned in.
+struct Named {
+    name: String,
+    goal: Goal,
+    probe: Probe,
+    world: World,
+}
+
 /// Named goals with the world they are planned in, from a seed that never changes.
-fn worlds() -> Vec<(String, World)> {
+fn worlds() -> Vec<Named> {
     let mut state: u64 = 0x0005_DEEC_E66D;
     let mut next = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -62,7 +70,9 @@ fn worlds() -> Vec<(String, World)> {
             let hits = (next(4) * 3) as u64;
             let probe =
                 catalogs::probe(&[("docs", catalogs::source_probe(&[("plan", 40 + hits), ("cach", 7)], &[(&id.to_lowercase(), hits)]))]);
-            (format!("{at:03} {name}"), World::of(catalog.clone(), if at % 5 == 0 { Probe::default() } else { probe }, &goal))
+            let probe = if at % 5 == 0 { Probe::default() } else { probe };
+            let world = World::of(catalog.clone(), probe.clone(), &goal);
+            Named { name: format!("{at:03} {name}"), goal: Goal::new(goal), probe, world }
         })
         .collect()
 }
@@ -83,24 +93,17 @@ fn catalogs_of_every_kind() -> Vec<(&'static str, Catalog)> {
 /// One line per goal and format: name, format, hash of the bytes.
 fn explained() -> String {
     let mut out = String::new();
-    for (name, world) in worlds() {
+    for Named { name, goal, probe, world } in worlds() {
         let result = world.plan();
         let trace = result.as_ref().ok().map(traces::completed);
         let decision = match &result {
             Ok(planned) => Decision::Planned { plan: &planned.plan, graph: &planned.graph },
-            Err(PlanError::Infeasible(infeasible)) => Decision::Infeasible { goal: &world.goal, infeasible },
+            Err(PlanError::Infeasible(infeasible)) => Decision::Infeasible { goal: &goal, infeasible },
             Err(error) => panic!("{name}: {error}"),
         };
         let options = Options { analyze: true, verbose: true, buffers: true, memory: true, ..Options::default() };
-        let input = ExplainInput {
-            decision,
-            trace: trace.as_ref(),
-            plan_cache: None,
-            planning: None,
-            settings: &[],
-            probe: Some(&world.probe),
-            options,
-        };
+        let input =
+            ExplainInput { decision, trace: trace.as_ref(), plan_cache: None, planning: None, settings: &[], probe: Some(&probe), options };
         let value = explain(&input);
         for format in Format::ALL {
             let text = render(&value, format, &TextOptions::default());
