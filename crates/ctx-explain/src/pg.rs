@@ -111,7 +111,7 @@ fn actuals(out: &mut Map<String, Value>, view: &NodeView, actual: &ActualView) {
         return;
     }
     let loops = u64::from(actual.loops);
-    if let (Some(start), Some(end)) = (start_of(view), actual.end_us) {
+    if let (Some(start), Some(end)) = (start_of(view), end_of(view)) {
         let before = actual.start_us.unwrap_or(start).saturating_sub(start);
         out.insert("Actual Startup Time".into(), milliseconds(before / loops));
         out.insert("Actual Total Time".into(), milliseconds(end.saturating_sub(start) / loops));
@@ -157,6 +157,13 @@ fn start_of(view: &NodeView) -> Option<u64> {
     let below = view.children.iter().filter_map(start_of).min();
     let own = view.actual.as_ref().and_then(|actual| actual.start_us);
     own.into_iter().chain(below).min()
+}
+
+/// When its last step ended.
+fn end_of(view: &NodeView) -> Option<u64> {
+    let below = view.children.iter().filter_map(end_of).max();
+    let own = view.actual.as_ref().and_then(|actual| actual.end_us);
+    own.into_iter().chain(below).max()
 }
 
 fn milliseconds(us: u64) -> Value {

@@ -69,7 +69,8 @@ impl Session {
         let goal = self.goal(ask).await?;
         let given = options(given);
         let analyze = given.contains(&ExplainOption::Analyze(true));
-        let asked = ExplainOptions { analyze, ..ExplainOptions::default() };
+        let generic = given.contains(&ExplainOption::GenericPlan(true));
+        let asked = ExplainOptions { analyze, generic, ..ExplainOptions::default() };
         let inputs = unless_stopped(watch, async { Ok(self.runtime.explain(&goal, asked).await?) }).await?;
         Ok(Reply::Explained { inputs: Box::new(inputs), options: given })
     }
