@@ -17,6 +17,7 @@ pub(super) fn infeasible(page: &mut Html, view: &InfeasibleView) {
             page.raw("</ul>\n");
         }
     };
+    list("What cannot hold together", view.conflict.clone());
     list("What alone would suffice", view.relaxations.iter().map(words::relaxation).collect());
     list("What must move together", view.joint.iter().map(words::relaxation).collect());
     page.raw("</section>\n");
