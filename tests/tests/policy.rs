@@ -124,6 +124,9 @@ async fn an_answer_to_a_prompt_that_the_server_cut_is_not_accepted() {
     let world = World::new(answer()).await;
     let filler: String = (0..900).map(|n| format!("Sentence {n} about ponds says when ponds freeze and thaw again. ")).collect();
     world.write("docs/ponds.md", &format!("# Ponds\n\n{filler}\n"));
+    // Words that every passage holds find nothing: most of the source is about something else.
+    let other: String = (0..6_000).map(|n| format!("Line {n} is on roofs, rivers, gardens and the colour of doors. ")).collect();
+    world.write("docs/other.md", &format!("# Other\n\n{other}\n"));
     world.configure("");
     let output = world.run(&ASK).await;
     let sent: usize = world.sent().await.iter().map(String::len).sum();

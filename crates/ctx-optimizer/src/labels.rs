@@ -73,7 +73,7 @@ pub fn dominates(a: &Totals, b: &Totals, sense: Sense) -> bool {
 /// Most evidence first, then what is cheapest: a label is dominated only by earlier ones. Stable, so canonical order breaks ties.
 fn sort(labels: &mut [Label]) {
     let key = |t: &Totals| (Reverse(t.evidence), t.loss, t.tokens, t.quota, t.latency_p50, t.latency_p90, t.cost, t.reads);
-    labels.sort_by(|a, b| key(&a.totals).cmp(&key(&b.totals)));
+    labels.sort_by_key(|label| key(&label.totals));
 }
 
 /// Drops dominated labels. Of equal ones the first survives. `false`: out of comparisons, what was not compared is kept.

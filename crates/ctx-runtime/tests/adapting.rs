@@ -6,7 +6,7 @@ use ctx_contracts::{ErrorKind, PluginError};
 use ctx_runtime::{ExplainOptions, RunReport};
 use ctx_testkit::catalogs;
 use ctx_testkit::fakes::{FakeRetriever, Reply};
-use ctx_types::{Operator, Ppm, Stage, Status};
+use ctx_types::{Operator, Stage, Status};
 use std::sync::Arc;
 use world::{QUESTION, World, goal};
 
@@ -65,18 +65,6 @@ async fn evidence_as_expected_changes_nothing() {
     let first = runtime.plan(&goal(QUESTION, &[])).await.expect("feasible");
     let report = runtime.run(&goal(QUESTION, &[])).await.expect("valid goal");
     assert_eq!((report.outcome.status, &report.trace.plan, report.trace.parent_plan.is_none()), (Status::Completed, &first.plan.id, true));
-}
-
-#[tokio::test]
-async fn a_requirement_that_the_evidence_rules_out_ends_the_run_without_a_call() {
-    let world = scattered();
-    let runtime = world.runtime().await;
-    let mut sure = goal(QUESTION, &["single_shot"]);
-    sure.constraints.min_accuracy = Some(Ppm(300_000));
-    runtime.plan(&sure).await.expect("feasible by the estimate");
-    let report = runtime.run(&sure).await.expect("valid goal");
-    assert_eq!(report.outcome.status, Status::Infeasible, "{:?}", report.outcome.notes);
-    assert_eq!(world.model.as_ref().expect("a model").requests().len(), 0);
 }
 
 #[tokio::test]

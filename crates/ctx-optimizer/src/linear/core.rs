@@ -91,8 +91,8 @@ impl Core {
     /// Cost of unused capacity against the bound.
     pub(super) fn idle(&self, used: &[i64], from: usize) -> i64 {
         let mut cost = 0i128;
-        for d in 0..self.capacities.len() {
-            let idle = self.capacities[d].saturating_sub(used[d]).saturating_sub(self.most_from[from][d]);
+        for (d, capacity) in self.capacities.iter().enumerate() {
+            let idle = capacity.saturating_sub(used[d]).saturating_sub(self.most_from[from][d]);
             if idle > 0 {
                 cost += i128::from(self.dual.multipliers[d]) * i128::from(idle);
             }
