@@ -52,10 +52,10 @@ pub fn figures(data: &Path) -> anyhow::Result<(Vec<Figure>, Value)> {
     let how = format!("{} texts × {} tokenizers, all sides", texts.len(), KNOWN.len());
     let mut figures = vec![Figure::new("known tokenizers, share of counts that are exact", exact, "", how).at_least(1.0)];
     let mut details = serde_json::Map::new();
-    for left_out in 0..KNOWN.len() {
+    for (left_out, name) in KNOWN.iter().enumerate() {
         let told = predicted(&texts, left_out);
-        details.insert(KNOWN[left_out].to_owned(), json!(told.by_kind));
-        figures.extend(told.rows(KNOWN[left_out]));
+        details.insert((*name).to_owned(), json!(told.by_kind));
+        figures.extend(told.rows(name));
     }
     Ok((figures, details.into()))
 }

@@ -261,7 +261,8 @@ async fn retrieval(data: &Path) -> anyhow::Result<Measured> {
 fn indexing(data: &Path) -> anyhow::Result<Measured> {
     let (mut figures, mut details) = (Vec::new(), serde_json::Map::new());
     let folder = tempfile::tempdir()?;
-    let cases: [(&str, Box<dyn Fn(&Path) -> anyhow::Result<()>>); 2] = [
+    type Write<'a> = Box<dyn Fn(&Path) -> anyhow::Result<()> + 'a>;
+    let cases: [(&str, Write<'_>); 2] = [
         ("scifact", Box::new(|into: &Path| write_corpus(&data.join("scifact"), into))),
         ("made-up text, 32 MiB", Box::new(|into: &Path| text::write(into, 32 << 20, SEED).map(drop))),
     ];

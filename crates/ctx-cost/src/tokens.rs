@@ -140,9 +140,8 @@ fn eliminated(mut matrix: [[f64; TERMS_MAX + 1]; TERMS_MAX], size: usize) -> Vec
     for pivot in 0..size {
         for row in pivot + 1..size {
             let factor = matrix[row][pivot] / matrix[pivot][pivot];
-            for column in pivot..=size {
-                matrix[row][column] -= factor * matrix[pivot][column];
-            }
+            let above = matrix[pivot];
+            matrix[row].iter_mut().zip(above).skip(pivot).for_each(|(cell, above)| *cell -= factor * above);
         }
     }
     let mut weights = vec![0.0; size];

@@ -1,4 +1,5 @@
 //! What is found, where, and how it is cited: end to end through the engine.
+#![allow(clippy::unwrap_used)] // a test that cannot be set up has failed
 
 mod support;
 

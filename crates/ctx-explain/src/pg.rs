@@ -30,7 +30,7 @@ pub(crate) fn text(explanation: &Explanation) -> String {
 pub(crate) fn value(explanation: &Explanation) -> Value {
     let mut top = Map::new();
     let (plan, start) = match (&explanation.plan, &explanation.infeasible) {
-        (Some(plan), _) => (node(&plan.root, explanation), start_of(&plan.root)),
+        (Some(plan), _) => (node(&plan.root), start_of(&plan.root)),
         (None, Some(infeasible)) => {
             (json!({"Node Type": "Infeasible", "Binding": safe(&infeasible.binding), "Missed By": safe(&infeasible.missed_by)}), None)
         }
@@ -71,7 +71,7 @@ fn remarks(explanation: &Explanation) -> Vec<(&'static str, String)> {
     parts.into_iter().flatten().collect()
 }
 
-fn node(view: &NodeView, explanation: &Explanation) -> Value {
+fn node(view: &NodeView) -> Value {
     let mut out = Map::new();
     let (kind, object) = view.title.split_once(" on ").unwrap_or((&view.title, ""));
     out.insert("Node Type".into(), safe(kind).into());
@@ -99,7 +99,7 @@ fn node(view: &NodeView, explanation: &Explanation) -> Value {
         out.insert(format!("Provenance {}", at + 1), safe(provenance).into());
     }
     if !view.children.is_empty() {
-        out.insert("Plans".into(), view.children.iter().map(|child| node(child, explanation)).collect());
+        out.insert("Plans".into(), view.children.iter().map(node).collect());
     }
     Value::Object(out)
 }

@@ -69,7 +69,7 @@ pub(crate) fn answer(goal: &str, language: &str, context: &[ContextPassage], evi
 }
 
 fn withheld(why: String) -> Answer {
-    Answer { abstained: Some(why.into()), ..Answer::default() }
+    Answer { abstained: Some(why), ..Answer::default() }
 }
 
 fn score<'a>(goal: &str, language: &str, context: &'a [ContextPassage]) -> Vec<Scored<'a>> {
@@ -226,6 +226,16 @@ mod tests {
         let locator = &answer.citations[0].locator;
         assert_eq!((locator.line_start, locator.line_end), (11, 11));
         assert_eq!(locator.bytes.start, 100 + 15);
+    }
+
+    #[test]
+    fn brackets_of_the_source_cite_nothing() {
+        let context = [passage(1, "The retention limit [17] for logs of sshd[19431] is 25 days.")];
+        let answer = answer("What is the retention limit for logs of sshd?", "en", &context, Ppm(900_000));
+        assert!(answer.text.contains("sshd[19431]"), "{answer:?}");
+        let findings = |text: &str| crate::verify::citations::findings(text, &answer.citations, &context);
+        assert_eq!(findings(&answer.text), Vec::<String>::new());
+        assert!(!findings(&format!("{} and [9]", answer.text)).is_empty(), "a marker of the answer's own is still checked");
     }
 
     #[test]

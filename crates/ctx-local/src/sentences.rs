@@ -111,10 +111,10 @@ fn blocks(text: &str) -> Vec<(usize, usize, Block)> {
         }
         let heading = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
         let item = starts_item(line);
-        if line.is_empty() || heading || item {
-            if let Some(begin) = open.take() {
-                out.push((begin, start, Block::Prose));
-            }
+        if (line.is_empty() || heading || item)
+            && let Some(begin) = open.take()
+        {
+            out.push((begin, start, Block::Prose));
         }
         if heading {
             out.push((start, end, Block::Heading));

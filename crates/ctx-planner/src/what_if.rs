@@ -114,7 +114,7 @@ fn capability(path: AccessPath) -> AccessCapability {
 
 fn source(mut entry: SourceEntry, assumed: &SourceWhatIf) -> SourceEntry {
     if let Some(passages) = assumed.passages {
-        let each = if entry.passages > 0 { entry.tokens.get() / entry.passages } else { PASSAGE_TOKENS };
+        let each = entry.tokens.get().checked_div(entry.passages).unwrap_or(PASSAGE_TOKENS);
         entry.tokens = Tokens(passages.saturating_mul(each));
         (entry.passages, entry.documents) = (passages, passages / 4 + 1);
         entry.state = if passages == 0 { SourceState::Empty } else { SourceState::Ready };

@@ -21,6 +21,7 @@ use ctx_tables::question::Question;
 use ctx_tables::rank::{Coefficients, Model, Refusal, log_odds, parse_with, readings};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -197,19 +198,20 @@ fn fit_all(world: &World, out: &Path) -> Anyhow<()> {
         let model = Model::new(&Coefficients { weights: names.weights(&weights, 0.0), ..Coefficients::default() });
         for asked in train.iter().filter(|asked| fold(asked) == held) {
             let found = judge(world, asked, &model);
-            if let Some((_, odds, false)) = &found {
-                if *odds > 0.7 && std::env::var("SHOW").is_ok_and(|show| show == "wrong") {
-                    let Memory { table, rows, .. } = &world.tables[asked.table];
-                    let best = &readings(&[world.tables[asked.table].offered()], &Question::new(&asked.text), &model)[0];
-                    let values = interpret(table, rows, &best.query);
-                    println!(
-                        "! {odds:.2} {} | {} | {:?} | {:?}",
-                        asked.text,
-                        ctx_tables::describe::describe(table, &best.query),
-                        values.iter().take(2).collect::<Vec<_>>(),
-                        asked.gold.first()
-                    );
-                }
+            if let Some((_, odds, false)) = &found
+                && *odds > 0.7
+                && std::env::var("SHOW").is_ok_and(|show| show == "wrong")
+            {
+                let Memory { table, rows, .. } = &world.tables[asked.table];
+                let best = &readings(&[world.tables[asked.table].offered()], &Question::new(&asked.text), &model)[0];
+                let values = interpret(table, rows, &best.query);
+                println!(
+                    "! {odds:.2} {} | {} | {:?} | {:?}",
+                    asked.text,
+                    ctx_tables::describe::describe(table, &best.query),
+                    values.iter().take(2).collect::<Vec<_>>(),
+                    asked.gold.first()
+                );
             }
             judged.extend(found);
         }
@@ -364,9 +366,9 @@ fn other(folder: &Path, exported: &Path) -> Anyhow<()> {
     let mut refused = 0;
     let mut databases: BTreeMap<String, Vec<Memory>> = BTreeMap::new();
     for name in unanswerable.iter().chain(&answerable).map(|row| text(row, "db")) {
-        if !databases.contains_key(&name) {
-            let tables = folder_of_tables(&exported.join(&name))?;
-            databases.insert(name, tables);
+        if let Entry::Vacant(place) = databases.entry(name) {
+            let tables = folder_of_tables(&exported.join(place.key()))?;
+            place.insert(tables);
         }
     }
     for row in &unanswerable {

@@ -1,11 +1,14 @@
-//! A required check removes "none"; the configured default does so wherever a model answers. A request may opt out.
+//! A required check removes "none"; the configured default does so wherever a model answers. A request that opts out gets no
+//! check, unless it requires citations, which only a check proves.
 
 use crate::{FrameChoice, View};
 use ctx_types::{Alternative, Operator};
 
 pub(super) fn prune(view: &View<'_>, alternative: &Alternative) -> Option<String> {
     if alternative.operator != Operator::NoVerify {
-        return None;
+        let opted_out = view.limits.require_verification == Some(false) && !view.limits.require_citations;
+        let checks = matches!(alternative.operator, Operator::Verify { .. });
+        return (checks && opted_out).then(|| "the request wants no check".to_owned());
     }
     (view.limits.require_verification == Some(true)).then(|| "require_verification is set".to_owned())
 }

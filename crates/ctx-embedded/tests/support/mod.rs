@@ -1,5 +1,5 @@
 //! A folder of files, a store beside it, and an engine over both.
-
+#![allow(clippy::unwrap_used)] // a test that cannot be set up has failed
 #![allow(dead_code, unreachable_pub)] // each test program uses its part
 
 use ctx_contracts::IndexReport;

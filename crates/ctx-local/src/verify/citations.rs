@@ -2,6 +2,7 @@
 
 use crate::coefficients::{self, rate};
 use crate::markers::markers;
+use crate::readable;
 use async_trait::async_trait;
 use ctx_contracts::{ContextPassage, PluginError, Verifier, VerifyRequest};
 use ctx_types::catalog::VerifierEntry;
@@ -38,11 +39,18 @@ impl Verifier for Citations {
     }
 }
 
+/// The answer's own words: brackets inside a quotation (`sshd[19431]`, a footnote) are the source's and cite nothing here.
+fn without_quotes(answer: &str, citations: &[Citation]) -> String {
+    let quotes = citations.iter().filter_map(|c| c.quote.as_deref()).map(readable).filter(|q| !q.is_empty());
+    quotes.fold(answer.to_owned(), |text, quote| text.replacen(&quote, "", 1))
+}
+
 /// What is wrong with the citations; empty when nothing is.
 pub(crate) fn findings(answer: &str, citations: &[Citation], context: &[ContextPassage]) -> Vec<String> {
     let mut out = Vec::new();
     let known = |label: &str| label.parse::<u32>().is_ok_and(|l| context.iter().any(|p| p.label == l));
-    let labels: Vec<String> = markers(answer).into_iter().flat_map(|m| m.labels).collect();
+    let own = without_quotes(answer, citations);
+    let labels: Vec<String> = markers(&own).into_iter().flat_map(|m| m.labels).collect();
     let mut unknown: Vec<&String> = labels.iter().filter(|l| !known(l)).collect();
     unknown.sort_unstable();
     unknown.dedup();
@@ -57,10 +65,10 @@ pub(crate) fn findings(answer: &str, citations: &[Citation], context: &[ContextP
         let passage = context.iter().find(|p| p.label == citation.label);
         if passage.is_none_or(|p| p.passage.id != citation.passage) {
             out.push(format!("citation [{}] does not stand for the passage it names", citation.label));
-        } else if let (Some(quote), Some(p)) = (&citation.quote, passage) {
-            if !p.passage.text.contains(quote.as_str()) {
-                out.push(format!("the quotation of [{}] is not in its passage", citation.label));
-            }
+        } else if let (Some(quote), Some(p)) = (&citation.quote, passage)
+            && !p.passage.text.contains(quote.as_str())
+        {
+            out.push(format!("the quotation of [{}] is not in its passage", citation.label));
         }
     }
     out

@@ -1,7 +1,7 @@
 //! Checks. Each can fail: its tests plant the failure it is there for.
 
 mod answers;
-mod citations;
+pub(crate) mod citations;
 mod support;
 
 pub use answers::AnswersQuestion;
