@@ -95,7 +95,7 @@ pub(crate) struct Global {
 /// Which sources.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SourceArgs {
-    /// A source: [name[:label]=]path, or the name of a configured one. Repeat for several.
+    /// A source: `name:label=path`, `name=path`, a path, or the name of a configured one. Repeat for several.
     #[arg(long = "source", short = 's', value_name = "SOURCE")]
     pub(crate) source: Vec<String>,
     /// A file with one source per line; blank lines and lines that begin with # are skipped.

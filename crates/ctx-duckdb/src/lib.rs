@@ -23,7 +23,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Reading order: [`rows`] → [`schema`] → [`writer`] → [`instance`] → [`reads`] → [`statistics`]; [`tables`] stands apart.
+//! Reading order: [`rows`] → `schema` → [`writer`] → [`instance`] → [`reads`] → `statistics`; [`tables`] stands apart.
 
 pub(crate) mod cache;
 pub(crate) mod columns;

@@ -6,7 +6,7 @@
 //! - before a letter or digit that follows a line feed: no piece goes on from a line end to either, and a run of white
 //!   space that ends in a line feed is one piece whatever follows it.
 //!
-//! A part in ASCII is cut into its [`pieces`](crate::pieces) here; any other goes to the encoder as it is.
+//! A part in ASCII is cut into its `pieces` here; any other goes to the encoder as it is.
 
 use crate::pieces::piece;
 use std::cell::RefCell;

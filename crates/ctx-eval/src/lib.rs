@@ -7,7 +7,7 @@
 //! What runs is the product's own code: the engine that indexes and searches, the planner, the fusion and the packing of
 //! a real run. Documents are judged, not passages: a document stands where its best passage stands.
 //!
-//! Reading order: [`collection`] → `corpus` → [`workbench`] → [`metrics`] → [`bootstrap`] → [`evaluate`] → [`report`] → `trec`.
+//! Reading order: [`collection`] → `corpus` → [`workbench`] → [`metrics`] → [`bootstrap`] → [`mod@evaluate`] → [`report`] → `trec`.
 
 pub mod bootstrap;
 pub mod collection;

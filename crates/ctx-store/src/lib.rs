@@ -43,7 +43,7 @@
 //! ```
 //!
 //! Reading order: [`layout`] → [`manifest`] → [`generation`] → [`store`] → [`writer`] → [`sweep`]; then the files inside
-//! a segment ([`passages`], [`terms`], [`vectors`], [`ranges`]) and beside them ([`log`], [`absorb`], [`journal`], [`blob`]).
+//! a segment ([`passages`], [`terms`], [`vectors`], [`ranges`]) and beside them ([`log`], [`mod@absorb`], [`journal`], [`blob`]).
 
 pub mod absorb;
 pub mod blob;

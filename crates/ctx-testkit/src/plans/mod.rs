@@ -9,7 +9,7 @@
 //! graph | schedule | simulate | explain [verbose analyze no-costs buffers no-summary memory generic redact width=N] [json yaml mermaid dot html pg] | infeasible
 //! ```
 //!
-//! Syntax of the set-up lines: [`setup`]. What the stages print: [`stages`] up to the plan, [`execution`] after it.
+//! Syntax of the set-up lines: `setup`. What the stages print: `stages` up to the plan, `execution` after it.
 
 mod execution;
 mod setup;
