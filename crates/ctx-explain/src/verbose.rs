@@ -12,7 +12,7 @@ pub(crate) fn group(rejected: &[Rejection]) -> Vec<RejectedGroup> {
     let mut scores: BTreeMap<usize, (Score, Score)> = BTreeMap::new();
     for rejection in rejected {
         let stage = rejection.alternative.stage.to_string();
-        let operator = folded(&rejection.alternative.operator);
+        let operator = rejection.alternative.operator.shape();
         let (fate, reason, score) = words(&rejection.fate, rejected);
         // What was outscored or dominated is grouped by operator: its reasons are numbers.
         let key = match rejection.fate {
@@ -64,15 +64,6 @@ pub(crate) fn complete(plan: &Plan, plans: &[CompletePlan]) -> Vec<CompleteView>
     };
     let operators = |p: &CompletePlan| p.alternatives.iter().filter_map(word).collect::<Vec<_>>().join(" → ");
     plans.iter().map(|p| CompleteView { plan: p.clone(), operators: operators(p) }).collect()
-}
-
-/// The operator without its numbers.
-fn folded(operator: &Operator) -> String {
-    match operator {
-        Operator::Access { path, .. } => path.to_string(),
-        Operator::Pack { layout, .. } => layout.to_string(),
-        other => other.to_string(),
-    }
 }
 
 fn words(fate: &Fate, all: &[Rejection]) -> (String, String, Option<(Score, Score)>) {

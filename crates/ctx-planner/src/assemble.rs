@@ -65,7 +65,7 @@ fn shapes(space: &PlanSpace) -> Vec<u32> {
         .iter()
         .map(|a| {
             let next = known.len() as u32;
-            *known.entry(format!("{}/{}", a.stage, crate::write::shape_of(&a.operator))).or_insert(next)
+            *known.entry(format!("{}/{}", a.stage, a.operator.shape())).or_insert(next)
         })
         .collect()
 }

@@ -22,7 +22,7 @@ pub(crate) fn restrict(goal: &Goal, space: &mut PlanSpace) -> Result<bool, PlanE
     space.frames.retain(|f| frames.contains(&frame_shape(space.alternatives.as_slice(), f)));
     let mut keep: BTreeSet<usize> = space.frames.iter().flat_map(|f| [f.fuse, f.rerank, f.pack, f.compress, f.answer, f.verify]).collect();
     for ((_, members), operator) in space.groups.iter().zip(&operators) {
-        keep.extend(members.iter().filter(|&&m| write::shape_of(&space.alternatives[m].operator) == *operator));
+        keep.extend(members.iter().filter(|&&m| space.alternatives[m].operator.shape() == *operator));
     }
     drop_others(space, &keep, &reason);
     Ok(true)
@@ -34,7 +34,7 @@ type Shape = (BTreeSet<Vec<String>>, Vec<String>);
 fn find(gist: &ContentId, space: &PlanSpace) -> Result<Option<Shape>, PlanError> {
     let of_group = |members: &[usize]| -> Vec<(String, bool)> {
         let all = members.iter().map(|&m| &space.alternatives[m].operator);
-        all.map(|o| (write::shape_of(o), *o != Operator::Skip)).collect::<BTreeSet<_>>().into_iter().collect()
+        all.map(|o| (o.shape(), *o != Operator::Skip)).collect::<BTreeSet<_>>().into_iter().collect()
     };
     let groups: Vec<Vec<(String, bool)>> = space.groups.iter().map(|(_, m)| of_group(m)).collect();
     let mut frames: BTreeMap<Vec<String>, &FrameChoice> = BTreeMap::new();
@@ -72,9 +72,7 @@ fn find(gist: &ContentId, space: &PlanSpace) -> Result<Option<Shape>, PlanError>
 
 /// Operators of a frame without their numbers.
 fn frame_shape(alternatives: &[ctx_types::Alternative], frame: &FrameChoice) -> Vec<String> {
-    [frame.fuse, frame.rerank, frame.pack, frame.compress, frame.answer, frame.verify]
-        .map(|i| write::shape_of(&alternatives[i].operator))
-        .to_vec()
+    [frame.fuse, frame.rerank, frame.pack, frame.compress, frame.answer, frame.verify].map(|i| alternatives[i].operator.shape()).to_vec()
 }
 
 /// Prunes everything that is not kept, and renumbers what is.

@@ -27,15 +27,6 @@ pub(crate) struct Context<'a> {
     pub solution: &'a Solution,
 }
 
-/// An operator without its numbers.
-pub(crate) fn shape_of(operator: &Operator) -> String {
-    match operator {
-        Operator::Access { path, .. } => path.to_string(),
-        Operator::Pack { layout, .. } => layout.to_string(),
-        other => other.to_string(),
-    }
-}
-
 /// The part of a shape that is not about sources, with so many of them read.
 pub(crate) fn frame_parts(alternatives: &[Alternative], frame: &FrameChoice, reads: usize) -> Vec<String> {
     let mut members = [frame.fuse, frame.rerank, frame.pack, frame.compress, frame.answer, frame.verify];
@@ -45,7 +36,7 @@ pub(crate) fn frame_parts(alternatives: &[Alternative], frame: &FrameChoice, rea
         match (&a.stage, &a.operator) {
             (Stage::Rerank | Stage::Compress, Operator::NoRerank | Operator::NoCompress) => None,
             (Stage::Fuse, _) if reads < 2 => None,
-            (stage, op) => Some(format!("{stage} {}", shape_of(op))),
+            (stage, op) => Some(format!("{stage} {}", op.shape())),
         }
     };
     members.into_iter().filter_map(part).collect()
@@ -72,7 +63,7 @@ impl Context<'_> {
             .groups
             .iter()
             .zip(&candidate.selection)
-            .map(|((source, g), &i)| format!("{source}:{}", shape_of(&self.space.alternatives[g[i]].operator)));
+            .map(|((source, g), &i)| format!("{source}:{}", self.space.alternatives[g[i]].operator.shape()));
         let stages = frame_parts(&self.space.alternatives, &self.space.frames[candidate.frame], usize::from(candidate.totals.reads));
         accesses.chain(stages).collect::<Vec<_>>().join(" → ")
     }
@@ -339,7 +330,7 @@ fn changed(context: &Context<'_>, change: Change) -> Option<String> {
             let (name, members) = context.space.groups.get(group)?;
             let items = &context.assembled.problem.groups[group];
             let member = members.iter().zip(items).find(|(_, i)| i.shape == shape).map(|(&m, _)| m)?;
-            format!("evidence of {name} by {}", shape_of(&context.space.alternatives[member].operator))
+            format!("evidence of {name} by {}", context.space.alternatives[member].operator.shape())
         }
     })
 }

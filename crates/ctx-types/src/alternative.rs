@@ -148,6 +148,17 @@ pub enum Operator {
     NoVerify,
 }
 
+impl Operator {
+    /// The operator without its numbers: what shapes and folded lists are made of.
+    pub fn shape(&self) -> String {
+        match self {
+            Operator::Access { path, .. } => path.to_string(),
+            Operator::Pack { layout, .. } => layout.to_string(),
+            other => other.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Operator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
