@@ -20,6 +20,10 @@ pub(crate) struct Evaluated {
 /// Accuracy (negated), cost and latency: each the smaller the better.
 pub(crate) type Point = (i64, i64, u64);
 
+fn point(terms: &score::Terms) -> Point {
+    (-(terms.accuracy * 1e6).round() as i64, terms.cost.get(), terms.latency.get())
+}
+
 /// A problem with what is computed once per frame.
 pub(crate) struct Evaluator<'a> {
     pub problem: &'a Problem,
@@ -48,21 +52,24 @@ impl<'a> Evaluator<'a> {
             value: score::value_of(&terms, &self.problem.weights, self.problem.objective),
             violations: usage.violations(&self.problem.limits),
             usage,
-            point: (-(terms.accuracy * 1e6).round() as i64, terms.cost.get(), terms.latency.get()),
+            point: point(&terms),
         }
     }
 
     /// A value and a point that no selection between the two ideals surpasses in this frame: the value is linear in
     /// P(evidence), so one of the ends is best, and monotone in everything else.
     pub(crate) fn optimistic(&self, frame: usize, ideal: &Ideal) -> (Value, Point) {
-        let (most, least) = (self.at(frame, &ideal.most, ideal.most_shares), self.at(frame, &ideal.least, ideal.least_shares));
-        let value = Value { primary: most.value.primary.max(least.value.primary), score: most.value.score.max(least.value.score) };
+        let most = self.terms(frame, &ideal.most, ideal.most_shares);
+        let least = self.terms(frame, &ideal.least, ideal.least_shares);
+        let value = |terms: &score::Terms| score::value_of(terms, &self.problem.weights, self.problem.objective);
+        let (high, low) = (value(&most), value(&least));
+        let value = Value { primary: high.primary.max(low.primary), score: high.score.max(low.score) };
         if self.odd[frame] {
             // Shares and net values are at most one.
             let w = &self.problem.weights;
-            return (Value { score: ctx_types::Score(w.acc.max(0) + w.cache.max(0) + w.vrf.max(0)), ..value }, most.point);
+            return (Value { score: ctx_types::Score(w.acc.max(0) + w.cache.max(0) + w.vrf.max(0)), ..value }, point(&most));
         }
-        (value, most.point)
+        (value, point(&most))
     }
 }
 
@@ -113,7 +120,10 @@ impl Ideal {
     }
 
     fn between(most: Totals, least: Totals) -> Ideal {
-        Ideal { most, least, most_shares: Shares::of(&most), least_shares: Shares::of(&least) }
+        // Where any of the selections looks, the bound does.
+        let looked = least.reads > 0;
+        let shares = |totals: &Totals| Shares { looked, ..Shares::of(totals) };
+        Ideal { most, least, most_shares: shares(&most), least_shares: shares(&least) }
     }
 }
 

@@ -62,8 +62,8 @@ fn cheaper(a: &Totals, b: &Totals) -> bool {
 /// Whether `a` is at least as good as `b` in every coordinate.
 pub fn dominates(a: &Totals, b: &Totals, sense: Sense) -> bool {
     let evidence = match sense {
-        // Merging lists costs evidence: fewer lists are better where evidence is.
-        Sense::More => a.evidence >= b.evidence && a.reads <= b.reads,
+        // Merging lists costs evidence: fewer lists are better where evidence is. None at all has not looked.
+        Sense::More => a.evidence >= b.evidence && a.reads <= b.reads && (a.reads > 0 || b.reads == 0),
         Sense::Either | Sense::Equal => a.evidence == b.evidence && a.reads == b.reads,
         Sense::Exact => a.evidence == b.evidence && a.reads == b.reads && a.tokens == b.tokens,
     };

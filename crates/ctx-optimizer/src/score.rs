@@ -5,10 +5,13 @@
 //! ```text
 //! right = pe·q1 + (pa − pe)·q0
 //! wrong = pe·(1 − q1 − h1) + (pa − pe)·(1 − q0 − h0) + (1 − pa)·(1 − h0)
-//! acc   = right·(1 − rejects) + (1 − pa)·(h0 + (1 − h0)·catches)
+//! acc   = right·(1 − rejects) + looked·(1 − pa)·(h0 + (1 − h0)·catches)
 //! hall  = wrong·(1 − catches)          vrf = wrong·catches − right·rejects
 //! loss  = 1 − exp(−lost)               cost = c/(c + c₀)          lat = t/(t + t₀)
 //! ```
+//!
+//! `looked` is 1 where a source is read and 0 where none is. To say that no source holds an answer is right only of sources
+//! that were asked: otherwise reading nothing would be the most accurate plan wherever an answer is unlikely.
 
 use crate::problem::{DILUTION_FREE_TOKENS, Frame, Totals};
 use ctx_types::estimate::ScoreBreakdown;
@@ -75,12 +78,19 @@ pub struct Shares {
     pub loss: f64,
     /// Doublings of its context beyond the length that dilutes nothing.
     pub doublings: f64,
+    /// Whether it reads any source.
+    pub looked: bool,
 }
 
 impl Shares {
     /// Of a selection.
     pub fn of(totals: &Totals) -> Shares {
-        Shares { evidence: probability(totals.evidence), loss: probability(totals.loss), doublings: doublings(totals.tokens.get()) }
+        Shares {
+            evidence: probability(totals.evidence),
+            loss: probability(totals.loss),
+            doublings: doublings(totals.tokens.get()),
+            looked: totals.reads > 0,
+        }
     }
 }
 
@@ -120,7 +130,7 @@ pub fn terms_at(frame: &Frame, of_frame: FrameShares, totals: &Totals, shares: S
     let right = evidence * q1 + missed * q0;
     let wrong_without = (1.0 - q0 - h0).max(0.0);
     let wrong = evidence * (1.0 - q1 - h1) + missed * wrong_without + (1.0 - answerable) * (1.0 - h0);
-    let rightly_withheld = (1.0 - answerable) * (h0 + (1.0 - h0) * catches);
+    let rightly_withheld = if shares.looked { (1.0 - answerable) * (h0 + (1.0 - h0) * catches) } else { 0.0 };
     Terms {
         evidence,
         accuracy: right * (1.0 - rejects) + rightly_withheld,
@@ -227,13 +237,13 @@ fn slopes_at(frame: &Frame, q1: f64) -> EvidenceSlopes {
 
 /// What the score gains per unit of P(evidence), and per unit of P(right | evidence), wherever the search relies on its not
 /// being negative: at the least and most diluted context, and where an answer that is not right is always withheld.
-pub fn directions(frame: &Frame) -> (Vec<EvidenceSlopes>, Vec<EvidenceSlopes>) {
+pub fn directions(frame: &Frame) -> ([EvidenceSlopes; 3], Option<[EvidenceSlopes; 2]>) {
     let (low, high) = (right_with(frame, frame.budget.get()), right_with(frame, 0));
     let kink = 1.0 - frame.withheld_with.share();
-    let evidence = [low, high, kink.clamp(low.min(high), high.max(low))].map(|q1| slopes_at(frame, q1)).to_vec();
+    let evidence = [low, high, kink.clamp(low.min(high), high.max(low))].map(|q1| slopes_at(frame, q1));
     let (c, r) = (frame.catches.share(), frame.rejects.share());
     let quality = |wrong: f64| EvidenceSlopes { accuracy: 1.0 - r, hallucination: wrong * (1.0 - c), verification: wrong * c - r };
-    let diluted = if frame.dilution.get() > 0 { vec![quality(-1.0), quality(0.0)] } else { Vec::new() };
+    let diluted = (frame.dilution.get() > 0).then(|| [quality(-1.0), quality(0.0)]);
     (evidence, diluted)
 }
 
@@ -246,5 +256,5 @@ pub fn evidence_helps(frame: &Frame, weights: &Weights) -> bool {
 /// Whether a shorter context, which dilutes less, never lowers the score. It may where catching wrong answers is worth more
 /// than right ones.
 pub fn brevity_helps(frame: &Frame, weights: &Weights) -> bool {
-    directions(frame).1.iter().all(|slopes| slopes.score(weights) >= 0.0)
+    directions(frame).1.iter().flatten().all(|slopes| slopes.score(weights) >= 0.0)
 }

@@ -64,8 +64,6 @@ pub struct Solution {
     pub memory: SearchMemory,
     /// Why nothing is feasible.
     pub diagnosis: Option<Diagnosis>,
-    /// Single changes that would make another shape win, smallest first.
-    pub flips: Vec<Flip>,
 }
 
 /// Groups without what is dominated, and the labels over them.
@@ -119,8 +117,7 @@ pub fn solve(problem: &Problem) -> Solution {
     let winner = evaluation.top.first().map(|f| evaluation.candidate(f));
     let diagnosis = winner.is_none().then(|| diagnose(&problem.limits, &evaluation.usages()));
     evaluation.nodes += labels.expanded;
-    let rests = through::items(&evaluator, &reduced, &labels, &promise, &mut through, &mut evaluation.nodes);
-    let flips = winner.as_ref().map_or_else(Vec::new, |w| sensitivity::flips(&evaluator, w, &reduced, &labels, &rests));
+    through::items(&evaluator, &reduced, &labels, &promise, &mut through, &mut evaluation.nodes);
     let stopped_by = labels.truncated.map(|limit| match limit {
         "labels_max" => format!("labels_max = {}", problem.labels_max),
         other => format!("{other} = {COMPARED_MAX}"),
@@ -142,8 +139,19 @@ pub fn solve(problem: &Problem) -> Solution {
         through,
         bound,
         diagnosis,
-        flips,
     }
+}
+
+/// Single changes that would make another shape win, smallest first. The same search again, with what planning does without.
+pub fn flips(problem: &Problem, winner: &Candidate) -> Vec<Flip> {
+    let evaluator = Evaluator::new(problem);
+    let mut through = BTreeMap::new();
+    let reduced = reduce(problem, &mut through);
+    let views: Vec<&[Item]> = reduced.items.iter().map(Vec::as_slice).collect();
+    let promise = promise(&evaluator, &views);
+    let labels = Labels::build(&views, reduced.sense, reduced.limits, &promise);
+    let rests = through::items(&evaluator, &reduced, &labels, &promise, &mut through, &mut 0);
+    sensitivity::of_kept(&evaluator, winner, &reduced, &labels, &rests)
 }
 
 /// Labels of all groups and the complete plans that are kept.
@@ -233,7 +241,7 @@ fn promise<'a>(evaluator: &'a Evaluator<'a>, groups: &[&[Item]]) -> impl Fn(&Tot
 }
 
 /// Best coordinates of any selection.
-fn ideal_of(groups: &[&[Item]]) -> Ideal {
+pub(crate) fn ideal_of(groups: &[&[Item]]) -> Ideal {
     let start = Ideal::of(std::iter::once(Totals::default()));
     groups.iter().fold(start, |ideal, group| ideal.joined(&Ideal::of(group.iter().map(|i| Totals::default().with(i)))))
 }

@@ -63,7 +63,7 @@ const PLANS_OF_GROUP_MAX: usize = 4_000;
 
 /// The smallest flip of every change, smallest first. Empty under an objective that is not the weighted score: there the
 /// weights decide ties only.
-pub(crate) fn flips(evaluator: &Evaluator<'_>, winner: &Candidate, reduced: &Reduced, labels: &Labels, rests: &[Rest]) -> Vec<Flip> {
+pub(crate) fn of_kept(evaluator: &Evaluator<'_>, winner: &Candidate, reduced: &Reduced, labels: &Labels, rests: &[Rest]) -> Vec<Flip> {
     let problem = evaluator.problem;
     if problem.objective != Objective::Weighted {
         return Vec::new();
@@ -106,9 +106,9 @@ fn weight_range(problem: &Problem, sense: Sense, weight: usize) -> (f64, f64) {
     let (mut low, mut high) = (LOWEST, HIGHEST);
     for frame in &problem.frames {
         let (evidence, brevity) = score::directions(frame);
-        let evidence = if sense == Sense::More { evidence } else { Vec::new() };
-        let brevity = if sense == Sense::Exact { Vec::new() } else { brevity };
-        for slopes in evidence.iter().chain(&brevity) {
+        let evidence = Some(evidence).filter(|_| sense == Sense::More);
+        let brevity = brevity.filter(|_| sense != Sense::Exact);
+        for slopes in evidence.iter().flatten().chain(brevity.iter().flatten()) {
             let part = match WEIGHTS[weight] {
                 "acc" => w.acc as f64 * slopes.accuracy,
                 "vrf" => w.vrf as f64 * slopes.verification,
@@ -264,7 +264,7 @@ impl<'a> Kept<'a> {
         let mut frames: Vec<usize> = (0..count).collect();
         if count > most {
             let full = |f: usize| &self.evaluator.problem.frames[f];
-            let best = |f: usize| Totals { evidence: full(f).answerable, ..Totals::default() };
+            let best = |f: usize| Totals { evidence: full(f).answerable, reads: 1, ..Totals::default() };
             frames.sort_by_cached_key(|&f| std::cmp::Reverse(self.evaluator.at(f, &best(f), Shares::of(&best(f))).value));
             frames.truncate(most);
             if !frames.contains(&self.winner.frame) {

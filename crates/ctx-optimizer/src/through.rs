@@ -3,8 +3,8 @@
 use crate::evaluate::{Evaluator, Ideal};
 use crate::labels::{Label, Labels};
 use crate::problem::{Item, Totals};
-use crate::score::Shares;
-use crate::search::{Reduced, Through, fewer, note};
+use crate::score::{Shares, Value};
+use crate::search::{Reduced, Through, fewer, ideal_of, note};
 use ctx_types::AlternativeId;
 use std::collections::BTreeMap;
 
@@ -25,6 +25,7 @@ pub(crate) fn items(
     // The last group's own labels are never needed backwards.
     let backward = Labels::build(&reversed[..groups.saturating_sub(1)], reduced.sense, reduced.limits, promise);
     *nodes += backward.expanded;
+    let frames = in_order(evaluator, &reduced.items.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let mut rests = Vec::with_capacity(groups);
     for g in 0..groups {
         let (before, after) = within_reason(forward.of_first(g), backward.of_first(groups - 1 - g));
@@ -33,7 +34,7 @@ pub(crate) fn items(
         let rest: Rest = joined.complete().to_vec();
         let ideal = Ideal::of(rest.iter().map(|l| l.totals));
         for item in &reduced.items[g] {
-            through_item(evaluator, item, &rest, &ideal, through, nodes);
+            through_item(evaluator, item, (&rest, &ideal), &frames, through, nodes);
         }
         rests.push(rest);
     }
@@ -51,24 +52,35 @@ fn within_reason<'a>(before: &'a [Label], after: &'a [Label]) -> (&'a [Label], &
     (&before[..before.len().min(EACH)], &after[..after.len().min(EACH)])
 }
 
-/// Frames in order of what they could come to with this item, so that most are skipped.
+/// Frames in order of what they could come to with any selection, so that most are skipped for every item.
+fn in_order(evaluator: &Evaluator<'_>, groups: &[&[Item]]) -> Vec<(Value, usize)> {
+    let ideal = ideal_of(groups);
+    let mut order: Vec<_> = (0..evaluator.problem.frames.len()).map(|f| (evaluator.optimistic(f, &ideal).0, f)).collect();
+    order.sort_by(|a, b| b.cmp(a));
+    order
+}
+
+/// Selections of the other groups from which it pays to ask first what a frame could come to with all of them.
+const WORTH_ASKING: usize = 4;
+
 fn through_item(
     evaluator: &Evaluator<'_>,
     item: &Item,
-    rest: &[Label],
-    ideal: &Ideal,
+    (rest, ideal): (&[Label], &Ideal),
+    frames: &[(Value, usize)],
     through: &mut BTreeMap<AlternativeId, Through>,
     nodes: &mut u64,
 ) {
     let own = Totals::default().with(item);
     let joined: Vec<(Totals, Shares)> = rest.iter().map(|l| l.totals.beside(&own)).map(|t| (t, Shares::of(&t))).collect();
     let ideal = ideal.beside(&own);
-    let mut order: Vec<_> = (0..evaluator.problem.frames.len()).map(|f| (evaluator.optimistic(f, &ideal).0, f)).collect();
-    order.sort_by(|a, b| b.cmp(a));
     let (mut best, mut violations) = (None, None);
-    for (bound, f) in order {
+    for &(bound, f) in frames {
         if best.is_some_and(|b| bound <= b) {
             break;
+        }
+        if joined.len() >= WORTH_ASKING && best.is_some_and(|b| evaluator.optimistic(f, &ideal).0 <= b) {
+            continue;
         }
         for (totals, shares) in &joined {
             *nodes += 1;

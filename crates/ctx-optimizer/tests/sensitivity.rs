@@ -2,7 +2,8 @@
 
 mod support;
 
-use ctx_optimizer::sensitivity::{Change, changed};
+use ctx_optimizer::search::{Solution, flips};
+use ctx_optimizer::sensitivity::{Change, Flip, changed};
 use ctx_optimizer::{Problem, score, solve};
 use ctx_types::Objective;
 use std::collections::BTreeMap;
@@ -29,6 +30,10 @@ fn shape(problem: &Problem, group: Option<usize>) -> Option<(u32, Vec<u32>)> {
     Some((if winner.totals.reads < 2 { frame.shape_of_one } else { frame.shape }, items.map(|(_, (&i, g))| g[i].shape).collect()))
 }
 
+fn told(problem: &Problem, found: &Solution) -> Vec<Flip> {
+    found.winner.as_ref().map_or_else(Vec::new, |winner| flips(problem, winner))
+}
+
 fn group_of(change: Change) -> Option<usize> {
     if let Change::Evidence { group, .. } = change { Some(group) } else { None }
 }
@@ -45,7 +50,7 @@ fn a_flip_flips_and_less_does_not() {
         if found.winner.as_ref().zip(found.runner_up.as_ref()).is_none_or(|(w, r)| (w.value.score - r.value.score).get() < 10) {
             continue;
         }
-        for flip in found.flips.iter().filter(|f| f.size_ppm() >= 1_000) {
+        for flip in told(&problem, &found).iter().filter(|f| f.size_ppm() >= 1_000) {
             let group = group_of(flip.change);
             let now = shape(&problem, group);
             let after = shape(&changed(&problem, flip.change, flip.factor_ppm), group);
@@ -98,9 +103,10 @@ fn what_is_not_listed_does_not_flip() {
             let found = solve(p);
             found.winner.as_ref().zip(found.runner_up.as_ref()).is_some_and(|(w, r)| (w.value.score - r.value.score).get() < 10)
         };
+        let listed = told(&problem, &found);
         for weight in 0..8 {
             let change = Change::Weight(weight);
-            let listed = found.flips.iter().find(|f| f.change == change).map(|f| f.size_ppm());
+            let listed = listed.iter().find(|f| f.change == change).map(|f| f.size_ppm());
             for factor in [0u64, 500_000, 900_000, 990_000, 1_010_000, 1_100_000, 2_000_000, 9_000_000] {
                 // Where evidence or brevity turns to count the other way, flips are not looked for.
                 let turned = |p: &Problem| {

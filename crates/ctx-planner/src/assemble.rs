@@ -10,6 +10,7 @@ use ctx_types::{
     PicoUsd, Ppm, SourceEntry, Stage, Strategy, Tokens,
 };
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// Runs behind a measured latency before it may decide feasibility.
 const LATENCY_RUNS_MIN: u32 = 20;
@@ -45,7 +46,11 @@ pub(crate) fn assemble(view: &View<'_>, cost: &CostInputs<'_>, space: &PlanSpace
         .collect();
     let answerable = answerable(cost, space);
     let models: Vec<ModelName> = cost.catalog.models.keys().cloned().collect();
-    let builder = FrameBuilder { view, cost, space, estimates: &estimates, answerable, shapes: &shapes, models: &models };
+    let mut builder =
+        FrameBuilder { view, cost, space, estimates: &estimates, answerable, shapes: &shapes, models: &models, answers: BTreeMap::new() };
+    for choice in &space.frames {
+        builder.learn(choice);
+    }
     let frames: Vec<Frame> = space.frames.iter().map(|f| builder.frame(f)).collect();
     let price_unknown = space.frames.iter().map(|f| builder.price_unknown(f)).collect();
     let problem =
@@ -60,14 +65,17 @@ fn budget(operator: &Operator) -> Option<Tokens> {
 /// A number per operator without its numbers.
 fn shapes(space: &PlanSpace) -> Vec<u32> {
     let mut known: BTreeMap<String, u32> = BTreeMap::new();
-    space
-        .alternatives
-        .iter()
-        .map(|a| {
-            let next = known.len() as u32;
-            *known.entry(format!("{}/{}", a.stage, a.operator.shape())).or_insert(next)
+    let mut name = String::new();
+    let mut number = |alternative: &Alternative| {
+        name.clear();
+        let _ = write!(name, "{}/{}", alternative.stage, alternative.operator.shape());
+        let next = known.len() as u32;
+        known.get(&name).copied().unwrap_or_else(|| {
+            known.insert(name.clone(), next);
+            next
         })
-        .collect()
+    };
+    space.alternatives.iter().map(&mut number).collect()
 }
 
 fn item(
@@ -154,10 +162,12 @@ struct FrameBuilder<'a> {
     answerable: MicroNats,
     shapes: &'a [u32],
     models: &'a [ModelName],
+    /// Latency and cost of an answer by its alternative and the pack budget: many frames share them.
+    answers: BTreeMap<(usize, Tokens), (Option<(Micros, Micros)>, CallCost)>,
 }
 
 /// What one call costs: expected apart from context, per context token, and at most.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct CallCost {
     fixed: PicoUsd,
     per_context_token: PicoUsd,
@@ -173,19 +183,31 @@ impl FrameBuilder<'_> {
         &self.space.alternatives[index]
     }
 
-    fn frame(&self, choice: &FrameChoice) -> Frame {
-        let (budget, layout) = match self.at(choice.pack).operator {
+    fn packing(&self, choice: &FrameChoice) -> (Tokens, Layout) {
+        match self.at(choice.pack).operator {
             Operator::Pack { budget, layout } => (budget, layout),
             _ => (Tokens(0), Layout::ContextFirst),
-        };
+        }
+    }
+
+    /// Works out what this frame's answer takes, unless a frame before it did.
+    fn learn(&mut self, choice: &FrameChoice) {
+        let (budget, _) = self.packing(choice);
+        if !self.answers.contains_key(&(choice.answer, budget)) {
+            let known = (self.answer_latency(choice.answer, budget), self.call(choice, budget));
+            self.answers.insert((choice.answer, budget), known);
+        }
+    }
+
+    fn frame(&self, choice: &FrameChoice) -> Frame {
+        let (budget, layout) = self.packing(choice);
         let (strategy, entry) = self.answerer(choice);
         let quality = quality::answerer(strategy, entry, layout, self.view.intent);
         let (catches, rejects) = self.check(choice);
-        let call = self.call(choice, budget);
-        let steps = [choice.fuse, choice.pack, choice.answer, choice.verify];
-        let latency =
-            |high: bool| steps.iter().filter_map(|&i| self.step_latency(i, budget)).map(|l| if high { self.upper(l) } else { l.0 }).sum();
-        let answer_step = self.step_latency(choice.answer, budget).map_or((Micros(0), Micros(0)), |step| (step.0, self.upper(step)));
+        let (answer, call) = self.answers.get(&(choice.answer, budget)).copied().unwrap_or_default();
+        let others = [choice.fuse, choice.pack, choice.verify].map(|step| self.estimates[step].latency.as_ref().map(|l| (l.value, l.high)));
+        let latency = |high: bool| others.iter().copied().chain([answer]).flatten().map(|l| if high { self.upper(l) } else { l.0 }).sum();
+        let answer_step = answer.map_or((Micros(0), Micros(0)), |step| (step.0, self.upper(step)));
         let answer_latency = self.estimates[choice.answer].latency.as_ref();
         Frame {
             alternatives: self.ids(choice),
@@ -266,8 +288,8 @@ impl FrameBuilder<'_> {
         }
     }
 
-    /// Latency of a step at this pack budget: only the extractive answerer's depends on it.
-    fn step_latency(&self, index: usize, budget: Tokens) -> Option<(Micros, Micros)> {
+    /// Latency of an answer at this pack budget: only the extractive one's depends on it.
+    fn answer_latency(&self, index: usize, budget: Tokens) -> Option<(Micros, Micros)> {
         if matches!(self.at(index).operator, Operator::Answer { model: None, .. }) {
             let estimate = model::estimate(self.cost, self.at(index), budget);
             return estimate.latency.map(|l| (l.value, l.high));

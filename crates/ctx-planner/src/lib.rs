@@ -85,16 +85,25 @@ impl Planner {
 
     /// The best feasible plan with its graph and schedule.
     pub fn plan(&self, inputs: &Inputs<'_>) -> Result<Planned, PlanError> {
+        self.plan_in(inputs, false)
+    }
+
+    /// The same plan under the same id, with what would flip the choice: EXPLAIN prints it, execution does without.
+    pub fn plan_in_detail(&self, inputs: &Inputs<'_>) -> Result<Planned, PlanError> {
+        self.plan_in(inputs, true)
+    }
+
+    fn plan_in(&self, inputs: &Inputs<'_>, detailed: bool) -> Result<Planned, PlanError> {
         match &inputs.goal.what_if {
             Some(assumed) => {
                 let catalog = hypothetical(inputs.catalog, assumed)?;
-                self.plan_on(&Inputs { catalog: &catalog, ..*inputs })
+                self.plan_on(&Inputs { catalog: &catalog, ..*inputs }, detailed)
             }
-            None => self.plan_on(inputs),
+            None => self.plan_on(inputs, detailed),
         }
     }
 
-    fn plan_on(&self, inputs: &Inputs<'_>) -> Result<Planned, PlanError> {
+    fn plan_on(&self, inputs: &Inputs<'_>, detailed: bool) -> Result<Planned, PlanError> {
         let sources = inputs::permitted(inputs)?;
         let intent = self.analyze(inputs.goal);
         let limits = inputs::limits(inputs);
@@ -117,7 +126,8 @@ impl Planner {
         let cost = cost_inputs(inputs, &limits, &intent, &sources);
         let assembled = assemble::assemble(&view, &cost, &space, self.labels_max);
         let solution = ctx_optimizer::solve(&assembled.problem);
-        let context = write::Context { inputs, view: &view, cost: &cost, space: &space, assembled: &assembled, solution: &solution };
+        let context =
+            write::Context { inputs, view: &view, cost: &cost, space: &space, assembled: &assembled, solution: &solution, detailed };
         let plan = match &solution.winner {
             Some(winner) if space.groups.iter().all(|(_, g)| !g.is_empty()) => write::plan(&context, winner)?,
             _ => {
@@ -168,7 +178,7 @@ impl Planner {
             _ => String::new(),
         });
         goal.hints.retain(|h| !pinned(h));
-        let best = match self.plan_on(&Inputs { goal: &goal, ..*inputs }) {
+        let best = match self.plan_on(&Inputs { goal: &goal, ..*inputs }, false) {
             Ok(planned) => format!("without the pin {} would be planned", planned.plan.gist),
             Err(other) => format!("without the pin: {other}"),
         };

@@ -25,6 +25,8 @@ pub(crate) struct Context<'a> {
     pub space: &'a PlanSpace,
     pub assembled: &'a Assembled,
     pub solution: &'a Solution,
+    /// Whether what only EXPLAIN prints is wanted.
+    pub detailed: bool,
 }
 
 /// The part of a shape that is not about sources, with so many of them read.
@@ -303,13 +305,14 @@ fn skipped(context: &Context<'_>, name: &ctx_types::SourceName, members: &[usize
 /// Distance to the best plan of another shape, and the single changes that would flip the choice.
 fn margin(context: &Context<'_>, winner: &Candidate) -> Option<Margin> {
     let other = context.solution.runner_up.as_ref()?;
-    Some(Margin { runner_up: context.shape(other), difference: winner.value.score - other.value.score, flips: flips(context) })
+    let flips = if context.detailed { flips(context, winner) } else { Vec::new() };
+    Some(Margin { runner_up: context.shape(other), difference: winner.value.score - other.value.score, flips })
 }
 
 /// What flips the choice, in words. Changes that multiply by nothing are those of a number that is zero.
-fn flips(context: &Context<'_>) -> Vec<String> {
+fn flips(context: &Context<'_>, winner: &Candidate) -> Vec<String> {
     let words = |flip: &Flip| Some(format!("{} × {}", changed(context, flip.change)?, factor(flip.factor_ppm)));
-    context.solution.flips.iter().filter_map(words).collect()
+    ctx_optimizer::search::flips(&context.assembled.problem, winner).iter().filter_map(words).collect()
 }
 
 /// Three digits behind the point for what is close to one, two for the rest; rounded away from one.

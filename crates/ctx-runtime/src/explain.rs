@@ -38,7 +38,7 @@ pub(crate) async fn explain(runtime: &Runtime, goal: &Goal, options: ExplainOpti
     }
     let mode = match options {
         ExplainOptions { analyze: true, generic: true, .. } => return Err(RuntimeError::GenericRun),
-        ExplainOptions { analyze: true, .. } => Mode::Run,
+        ExplainOptions { analyze: true, .. } => Mode::Analyze,
         ExplainOptions { generic: true, .. } => Mode::Generic,
         _ => Mode::Peek,
     };

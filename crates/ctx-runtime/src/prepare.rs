@@ -8,7 +8,8 @@ use crate::runtime::Inner;
 use ctx_cost::statistics::Statistics;
 use ctx_plan_cache::{Bypass, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, PlanKey, Stamps};
 use ctx_planner::{Inputs, PlanError, Planned, Planner};
-use ctx_types::{Catalog, Constraints, Denial, Goal, Infeasible, Micros, Probe, Sensitivity, Settings, SourceName, Weights};
+use ctx_types::catalog::SourceState;
+use ctx_types::{Catalog, Constraints, Denial, Goal, Infeasible, Micros, Probe, Sensitivity, Settings, SourceName, Status, Weights};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,10 +18,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) enum Mode {
     /// Counts, inserts.
     Run,
-    /// Neither.
+    /// The same, and the plan holds what only EXPLAIN prints.
+    Analyze,
+    /// Neither, in detail.
     Peek,
-    /// Neither, and the sources are not asked about the goal.
+    /// Neither, in detail, and the sources are not asked about the goal.
     Generic,
+}
+
+impl Mode {
+    fn leaves_traces(self) -> bool {
+        matches!(self, Mode::Run | Mode::Analyze)
+    }
 }
 
 /// A decision: a plan, or why there is none.
@@ -68,14 +77,40 @@ impl Prepared {
         }
     }
 
+    /// Why none of the goal's sources can be read, if that is so: who asks may not, or nobody can. A plan that reads nothing
+    /// has no answer, and "insufficient evidence" would be a false reason.
+    pub(crate) fn unreadable(&self) -> Option<(Status, String)> {
+        let refusal = |source: &SourceName| {
+            let denial = crate::denials::refusal(source, &self.goal.principal, &self.catalog, &self.denials)?;
+            Some(format!("{}: {}", denial.rule, denial.reason))
+        };
+        let absence = |source: &SourceName| match &self.catalog.sources.get(source)?.state {
+            SourceState::Unavailable { reason } => Some(format!("source {source}: {reason}")),
+            _ => None,
+        };
+        let of_all = |reason: &dyn Fn(&SourceName) -> Option<String>| {
+            let asked: Vec<&SourceName> =
+                if self.goal.sources.is_empty() { self.catalog.sources.keys().collect() } else { self.goal.sources.iter().collect() };
+            let reasons: Option<Vec<String>> = asked.into_iter().map(reason).collect();
+            reasons.filter(|reasons| !reasons.is_empty()).map(|reasons| reasons.join("; "))
+        };
+        let refused = of_all(&refusal).map(|why| (Status::Blocked, why));
+        refused.or_else(|| Some((Status::StoreUnavailable, of_all(&|source| refusal(source).or_else(|| absence(source)))?)))
+    }
+
     /// The tightest label of goal and used sources.
     pub(crate) fn sensitivity(&self) -> Sensitivity {
         let intent = self.planned().map_or(Sensitivity::Public, |planned| planned.plan.intent.sensitivity);
         let declared = self.limits.sensitivity.unwrap_or(Sensitivity::Public);
-        let used = |name: &SourceName| self.planned().is_none_or(|p| p.plan.accesses().any(|(source, _, _)| source == name));
-        let sources = self.catalog.sources.iter().filter(|(name, _)| used(name)).map(|(_, entry)| entry.sensitivity);
-        sources.fold(intent.max(declared), Sensitivity::max)
+        intent.max(declared).max(label(&self.catalog, self.planned()))
     }
+}
+
+/// The tightest label of the sources that a plan reads, of all sources without one.
+fn label(catalog: &Catalog, planned: Option<&Arc<Planned>>) -> Sensitivity {
+    let used = |name: &SourceName| planned.is_none_or(|p| p.plan.accesses().any(|(source, _, _)| source == name));
+    let labels = catalog.sources.iter().filter(|(name, _)| used(name)).map(|(_, entry)| entry.sensitivity);
+    labels.fold(Sensitivity::Public, Sensitivity::max)
 }
 
 /// A catalog with the stamps of everything in it, kept while nothing in it moves.
@@ -121,7 +156,7 @@ impl Inner {
         let sources = permitted(&goal, &catalog)?;
         let mut limits = self.config.budgets.tightened_by(&goal.constraints);
         limits.sensitivity = limits.sensitivity.max(self.detected(&goal, &mut notes).await);
-        let denials = self.denials(&goal, &catalog, &sources, &limits).await;
+        let denials = self.denials(&goal.principal, &catalog, &sources, &limits).await;
         let statistics = self.learning.snapshot();
         let settings = self.settings();
         let request = Request {
@@ -133,14 +168,18 @@ impl Inner {
             statistics: &statistics,
             settings: &settings,
         };
-        let (choice, probe, plan_cache) = self.decide(&request, mode).await?;
+        let (mut choice, probe, plan_cache) = self.decide(&request, mode).await?;
+        let planning = self.parts.clock.monotonic() - start;
+        if mode != Mode::Run {
+            self.detail(&request, &mut choice, &probe, mode).await;
+        }
         Ok(Prepared {
             catalog,
             readers: snapshot.readers.clone(),
             choice,
             probe,
             plan_cache,
-            planning: self.parts.clock.monotonic() - start,
+            planning,
             goal,
             limits,
             denials,
@@ -216,10 +255,8 @@ impl Inner {
             return Ok((choice, probe, "not used: a generic plan".to_owned()));
         }
         if let Some(why) = Bypass::demanded_by(request.goal) {
-            let told = match mode {
-                Mode::Run => self.cache().bypass(why).to_string(),
-                Mode::Peek | Mode::Generic => format!("bypassed ({why})", why = why.as_str()),
-            };
+            let told =
+                if mode.leaves_traces() { self.cache().bypass(why).to_string() } else { format!("bypassed ({why})", why = why.as_str()) };
             let (choice, probe, _) = self.plan_anew(request).await?;
             return Ok((choice, probe, told));
         }
@@ -245,9 +282,10 @@ impl Inner {
 
     fn look_up(&self, key: &PlanKey, stamps: &Stamps, mode: Mode) -> Lookup {
         let now = self.now();
-        match mode {
-            Mode::Run => self.cache().lookup(key, &CurrentStamps::of(stamps), now),
-            Mode::Peek | Mode::Generic => self.cache().peek(key, &CurrentStamps::of(stamps), now),
+        if mode.leaves_traces() {
+            self.cache().lookup(key, &CurrentStamps::of(stamps), now)
+        } else {
+            self.cache().peek(key, &CurrentStamps::of(stamps), now)
         }
     }
 
@@ -274,7 +312,13 @@ impl Inner {
         }
         let (choice, probe, planning) = self.plan_anew(request).await?;
         if let Choice::Planned(planned) = &choice {
-            let entry = CachedPlan { kind: EntryKind::Literal, plan: Arc::new(planned.plan.clone()), planning, planned_at: self.now() };
+            let entry = CachedPlan {
+                kind: EntryKind::Literal,
+                plan: Arc::new(planned.plan.clone()),
+                label: label(&request.snapshot.catalog, Some(planned)),
+                planning,
+                planned_at: self.now(),
+            };
             self.cache().insert(key, entry, &CurrentStamps::of(stamps));
         }
         Ok((choice, probe, told))
@@ -287,21 +331,23 @@ impl Inner {
 
     fn plan_on(&self, request: &Request<'_>, probe: Probe) -> Result<(Choice, Probe, Micros), RuntimeError> {
         let start = self.parts.clock.monotonic();
-        let inputs = Inputs {
-            goal: request.goal,
-            limits: request.limits,
-            catalog: &request.snapshot.catalog,
-            probe: &probe,
-            statistics: request.statistics,
-            denials: request.denials,
-            settings: request.settings,
-        };
-        let choice = match self.planner.plan(&inputs) {
+        let choice = match self.planner.plan(&inputs(request, &probe)) {
             Ok(planned) => Choice::Planned(Arc::new(planned)),
             Err(PlanError::Infeasible(infeasible)) => Choice::Infeasible(infeasible),
             Err(error) => return Err(error.into()),
         };
         Ok((choice, probe, self.parts.clock.monotonic() - start))
+    }
+
+    /// Adds what only EXPLAIN prints: the plan is made again, in detail, from the same inputs. A plan that no longer comes out
+    /// of them (a source moved meanwhile) stays as it is.
+    async fn detail(&self, request: &Request<'_>, choice: &mut Choice, probe: &Probe, mode: Mode) {
+        let Choice::Planned(planned) = choice else { return };
+        let asked = if mode == Mode::Generic || !probe.sources.is_empty() { probe.clone() } else { self.probe(request).await };
+        match self.planner.plan_in_detail(&inputs(request, &asked)) {
+            Ok(detailed) if detailed.plan.id == planned.plan.id => *planned = Arc::new(detailed),
+            _ => {}
+        }
     }
 
     async fn probe(&self, request: &Request<'_>) -> Probe {
@@ -325,6 +371,18 @@ impl Inner {
             }
         }
         probe
+    }
+}
+
+fn inputs<'a>(request: &'a Request<'_>, probe: &'a Probe) -> Inputs<'a> {
+    Inputs {
+        goal: request.goal,
+        limits: request.limits,
+        catalog: &request.snapshot.catalog,
+        probe,
+        statistics: request.statistics,
+        denials: request.denials,
+        settings: request.settings,
     }
 }
 

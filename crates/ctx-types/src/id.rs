@@ -3,9 +3,10 @@
 //! Canonical JSON: UTF-8, keys sorted by bytes, no insignificant blank, integers and strings only (plus booleans, null,
 //! arrays and objects). A float is an error: it would make ids differ by platform.
 
+mod canonical;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -43,59 +44,7 @@ pub enum IdError {
 
 /// Canonical JSON text of `value`. Errors on floats.
 pub fn canonical_json(kind: &str, value: &impl Serialize) -> Result<String, IdError> {
-    let tree = serde_json::to_value(value).map_err(|e| IdError::NotJson { kind: kind.to_owned(), cause: e.to_string() })?;
-    let mut out = String::with_capacity(1024);
-    write_canonical(kind, &tree, &mut out)?;
-    Ok(out)
-}
-
-fn write_canonical(kind: &str, value: &Value, out: &mut String) -> Result<(), IdError> {
-    match value {
-        Value::Number(n) if n.is_f64() => return Err(IdError::Float { kind: kind.to_owned(), value: n.to_string() }),
-        Value::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_canonical(kind, item, out)?;
-            }
-            out.push(']');
-        }
-        Value::Object(map) => {
-            let mut entries: Vec<(&String, &Value)> = map.iter().collect();
-            if !entries.is_sorted_by_key(|(key, _)| *key) {
-                entries.sort_unstable_by_key(|(key, _)| *key);
-            }
-            out.push('{');
-            for (i, (key, value)) in entries.into_iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_string(key, out);
-                out.push(':');
-                write_canonical(kind, value, out)?;
-            }
-            out.push('}');
-        }
-        Value::String(text) => write_string(text, out),
-        Value::Null => out.push_str("null"),
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
-        Value::Number(n) => out.push_str(&n.to_string()),
-    }
-    Ok(())
-}
-
-/// Hashing is a good part of planning, and nearly every string needs no escape.
-fn write_string(text: &str, out: &mut String) {
-    if text.bytes().any(|b| b < 0x20 || b == b'"' || b == b'\\') {
-        out.push_str(&Value::String(text.to_owned()).to_string());
-    } else {
-        out.push('"');
-        out.push_str(text);
-        out.push('"');
-    }
+    canonical::text(value).map_err(|failure| failure.of(kind))
 }
 
 /// The id of `value`: `kind_` and 32 hex digits.
@@ -119,6 +68,8 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
+    use std::collections::BTreeMap;
 
     #[test]
     fn key_order_does_not_matter_and_floats_are_refused() {
@@ -137,6 +88,42 @@ mod tests {
             let map = std::collections::BTreeMap::from([(text, 1)]);
             assert_eq!(canonical_json("t", &map).expect("no float"), format!("{{{expected}:1}}"));
         }
+    }
+
+    #[derive(Serialize)]
+    enum Shape {
+        Unit,
+        One(u8),
+        Two(i64, String),
+        Named { zulu: Option<bool>, alpha: char },
+    }
+
+    #[derive(Serialize)]
+    struct Everything {
+        zebra: Vec<Shape>,
+        #[serde(flatten)]
+        rest: BTreeMap<String, Value>,
+        apple: (u8, &'static str, ()),
+        numbers: BTreeMap<u64, bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        absent: Option<u8>,
+    }
+
+    #[test]
+    fn every_kind_of_value_is_written_as_its_json_tree_with_sorted_keys() {
+        let value = Everything {
+            zebra: vec![Shape::Unit, Shape::One(7), Shape::Two(-1, "x".into()), Shape::Named { zulu: None, alpha: 'é' }],
+            rest: BTreeMap::from([("m\"k".to_owned(), serde_json::json!({"b": [], "a": {}})), ("0".to_owned(), Value::Null)]),
+            apple: (1, "two", ()),
+            numbers: BTreeMap::from([(10, true), (9, false)]),
+            absent: None,
+        };
+        let written = canonical_json("t", &value).expect("no floats");
+        // The tree keeps objects sorted by key.
+        let tree = serde_json::to_value(&value).expect("JSON");
+        assert_eq!(written, tree.to_string());
+        assert_eq!(canonical_json("t", &tree).expect("no floats"), written);
+        assert!(matches!(canonical_json("t", &BTreeMap::from([(vec![1], 1)])), Err(IdError::NotJson { .. })));
     }
 
     #[test]

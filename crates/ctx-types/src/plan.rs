@@ -139,7 +139,7 @@ pub struct Margin {
     /// Winner's score minus its.
     pub difference: Score,
     /// Single changes of a weight, a price or an estimate that would make another shape win, smallest first, in words; empty
-    /// when none within a factor of ten does.
+    /// when none within a factor of ten does, and in plans that were made to be executed: EXPLAIN looks for them.
     pub flips: Vec<String>,
 }
 

@@ -89,9 +89,9 @@ impl World {
         result.unwrap_or_else(|problem| format!("error: {problem}\n"))
     }
 
-    /// The best plan.
+    /// The best plan, with everything that EXPLAIN prints.
     pub fn plan(&self) -> Result<Planned, PlanError> {
-        self.planner.plan(&self.inputs(&Statistics::default()))
+        self.planner.plan_in_detail(&self.inputs(&Statistics::default()))
     }
 
     /// Single weights whose move by one per cent gives a plan of another shape. Empty unless the goal has default weights.
