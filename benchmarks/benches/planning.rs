@@ -4,7 +4,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use ctx_benchmarks::planning::{GOALS, Scene};
 use ctx_plan_cache::{CachedPlan, CurrentStamps, EntryKind, KeyInput, PlanCache, PlanKey, Settings};
 use ctx_planner::Planner;
-use ctx_types::{Goal, Micros};
+use ctx_types::{Goal, Micros, Sensitivity};
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -37,7 +37,11 @@ fn literal_hit(c: &mut Criterion) {
     let current = CurrentStamps::of(&stamps);
     let mut cache = PlanCache::new(Settings::default());
     let plan = planner.plan(&scene.inputs(&goal)).expect("this goal is feasible without limits").plan;
-    cache.insert(key(), CachedPlan { kind: EntryKind::Literal, plan: Arc::new(plan), planning: Micros(700), planned_at: 1 }, &current);
+    cache.insert(
+        key(),
+        CachedPlan { kind: EntryKind::Literal, plan: Arc::new(plan), label: Sensitivity::Public, planning: Micros(700), planned_at: 1 },
+        &current,
+    );
     assert!(cache.lookup(&key(), &current, 2).hit().is_some());
     c.bench_function("plan-cache literal hit", |b| b.iter(|| black_box(cache.lookup(&key(), &current, 2))));
 }

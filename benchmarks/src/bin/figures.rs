@@ -16,7 +16,7 @@ use ctx_eval::metrics::quantile;
 use ctx_eval::{Collection, Options, Report, Workbench, evaluate_collection};
 use ctx_plan_cache::{CachedPlan, CurrentStamps, EntryKind, KeyInput, PlanCache, PlanKey, Settings as CacheSettings};
 use ctx_planner::Planner;
-use ctx_types::{AccessPath, Goal, Micros, SourceName};
+use ctx_types::{AccessPath, Goal, Micros, Sensitivity, SourceName};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -197,7 +197,13 @@ fn cache(data: &Path) -> anyhow::Result<Measured> {
     let mut kept = Vec::new();
     for goal in goals.iter().take(500) {
         if let Ok(planned) = planner.plan(&scene.inputs(goal)) {
-            let entry = CachedPlan { kind: EntryKind::Literal, plan: Arc::new(planned.plan), planning: Micros(700), planned_at: 1 };
+            let entry = CachedPlan {
+                kind: EntryKind::Literal,
+                plan: Arc::new(planned.plan),
+                label: Sensitivity::Public,
+                planning: Micros(700),
+                planned_at: 1,
+            };
             cache.insert(key(goal), entry, &current);
             kept.push(goal);
         }

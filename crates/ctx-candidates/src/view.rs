@@ -36,7 +36,7 @@ impl<'a> View<'a> {
 
     /// Whether the principal's roles allow reading a source.
     pub fn may_read(&self, entry: &SourceEntry) -> bool {
-        entry.readable_by.is_empty() || entry.readable_by.iter().any(|role| self.goal.principal.roles.contains(role))
+        entry.readable_to(&self.goal.principal.roles)
     }
 
     /// The tightest label in play and who declared it: the goal, a value in it, or a permitted source.

@@ -2,7 +2,7 @@
 
 use crate::numbers;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ctx_types::{Micros, NanoUsd, Ppm, Sensitivity, Tokens};
+use ctx_types::{Micros, NanoUsd, Ppm, Principal, Sensitivity, Tokens};
 use std::path::PathBuf;
 
 const EXIT_CODES: &str = "\
@@ -53,8 +53,7 @@ impl ScriptArgs {
             || session.no_index
             || !session.sources.source.is_empty()
             || session.sources.sources_from.is_some()
-            || !session.roles.is_empty()
-            || session.tenant != "default"
+            || session.who.principal() != Principal::default()
     }
 }
 
@@ -67,12 +66,32 @@ pub(crate) struct SessionArgs {
     /// Neither index nor refresh sources before a goal is planned (SET auto_refresh = off).
     #[arg(long)]
     pub(crate) no_index: bool,
-    /// Tenant that asks. No statement changes it.
+    #[command(flatten)]
+    pub(crate) who: WhoArgs,
+}
+
+/// Who asks. No statement changes it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct WhoArgs {
+    /// Tenant that asks.
     #[arg(long, value_name = "NAME", default_value = "default")]
-    pub(crate) tenant: String,
-    /// A role of who asks. Repeat for several. No statement changes it.
+    tenant: String,
+    /// A role of who asks. Repeat for several.
     #[arg(long = "role", value_name = "NAME")]
-    pub(crate) roles: Vec<String>,
+    roles: Vec<String>,
+}
+
+impl Default for WhoArgs {
+    fn default() -> Self {
+        WhoArgs { tenant: Principal::default().tenant, roles: Vec::new() }
+    }
+}
+
+impl WhoArgs {
+    /// As policy sees them.
+    pub(crate) fn principal(&self) -> Principal {
+        Principal { tenant: self.tenant.clone(), roles: self.roles.iter().cloned().collect() }
+    }
 }
 
 /// Options of every command.
@@ -128,28 +147,28 @@ pub(crate) struct GoalArgs {
 #[command(next_help_heading = "Limits (they tighten the configured budgets)")]
 pub(crate) struct LimitArgs {
     /// Most dollars the run may spend.
-    #[arg(long, value_name = "USD", value_parser = numbers::dollars)]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = numbers::dollars)]
     pub(crate) max_cost_usd: Option<NanoUsd>,
     /// Longest acceptable time.
-    #[arg(long, value_name = "SECONDS", value_parser = numbers::seconds)]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = numbers::seconds)]
     pub(crate) max_latency_seconds: Option<Micros>,
     /// Most tokens over all calls.
-    #[arg(long, value_name = "N", value_parser = numbers::tokens)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = numbers::tokens)]
     pub(crate) max_tokens: Option<Tokens>,
     /// Most model calls.
-    #[arg(long, value_name = "N", value_parser = numbers::count)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = numbers::count)]
     pub(crate) max_calls: Option<u32>,
     /// Most context tokens of one call.
-    #[arg(long, value_name = "N", value_parser = numbers::tokens)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = numbers::tokens)]
     pub(crate) max_context_tokens: Option<Tokens>,
     /// Most output tokens of one call.
-    #[arg(long, value_name = "N", value_parser = numbers::tokens)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = numbers::tokens)]
     pub(crate) max_output_tokens: Option<Tokens>,
     /// Most passages in the context.
-    #[arg(long, value_name = "N", value_parser = numbers::count)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = numbers::positive)]
     pub(crate) final_k: Option<u32>,
     /// Least expected accuracy, 0 to 1.
-    #[arg(long, value_name = "SHARE", value_parser = numbers::share)]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = numbers::share)]
     pub(crate) min_accuracy: Option<Ppm>,
     /// Every claim must cite a passage.
     #[arg(long)]
@@ -167,7 +186,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "RULE")]
     pub(crate) uncertain_latency: Option<Uncertain>,
     /// Quantile at which random quantities keep their limits [default: 0.9].
-    #[arg(long, value_name = "SHARE", value_parser = numbers::quantile)]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = numbers::quantile)]
     pub(crate) quantile: Option<Ppm>,
 }
 
@@ -200,12 +219,8 @@ pub(crate) struct WishArgs {
     /// Seed of everything random [default: derived from the plan].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Tenant that asks.
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    pub(crate) tenant: String,
-    /// A role of who asks. Repeat for several.
-    #[arg(long = "role", value_name = "NAME")]
-    pub(crate) roles: Vec<String>,
+    #[command(flatten)]
+    pub(crate) who: WhoArgs,
 }
 
 /// `--uncertain-latency`
@@ -384,7 +399,7 @@ pub(crate) struct IndexArgs {
     #[arg(long)]
     pub(crate) rebuild: bool,
     /// Largest passage in tokens, kept with the sources; another value cuts them anew [default: 512].
-    #[arg(long, value_name = "N", value_parser = numbers::chunk_tokens)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = numbers::chunk_tokens)]
     pub(crate) max_chunk_tokens: Option<u32>,
 }
 
@@ -400,8 +415,10 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "PATH", default_value = "bm25")]
     pub(crate) path: Leg,
     /// Passages per source.
-    #[arg(long, short, value_name = "N", default_value = "10", value_parser = numbers::count)]
+    #[arg(long, short, value_name = "N", default_value = "10", allow_negative_numbers = true, value_parser = numbers::positive)]
     pub(crate) k: u32,
+    #[command(flatten)]
+    pub(crate) who: WhoArgs,
     /// Neither index nor refresh sources first.
     #[arg(long)]
     pub(crate) no_index: bool,

@@ -45,6 +45,11 @@ impl Failure {
         Failure::new(1, "failed", message)
     }
 
+    /// Roles or policy do not allow it.
+    pub(crate) fn blocked(message: impl Into<String>) -> Failure {
+        Failure::new(Status::Blocked.exit_code(), "blocked", message).with_hint("ask with a role that may: --role NAME")
+    }
+
     /// The reader of stdout went away: not a failure of anybody.
     pub(crate) fn closed_pipe() -> Failure {
         Failure::new(0, "closed_pipe", "")

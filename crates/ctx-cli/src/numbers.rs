@@ -46,6 +46,14 @@ pub(crate) fn count(text: &str) -> Result<u32, String> {
     u32::try_from(whole(text)?).map_err(|_| "larger than any count here".to_owned())
 }
 
+/// A count of at least one.
+pub(crate) fn positive(text: &str) -> Result<u32, String> {
+    match count(text)? {
+        0 => Err("write a number of at least 1".to_owned()),
+        number => Ok(number),
+    }
+}
+
 /// A bound of passages.
 pub(crate) fn chunk_tokens(text: &str) -> Result<u32, String> {
     match count(text)? {
@@ -86,6 +94,7 @@ mod tests {
         for bad in ["90s", "-1", "1.5", "NaN", "inf", "", "1e30"] {
             assert!(whole(bad).is_err(), "{bad}");
         }
+        assert_eq!((positive("0").is_err(), positive("1")), (true, Ok(1)));
         assert_eq!(dollars("0.5"), Ok(NanoUsd(500_000_000)));
         for bad in ["-1", "NaN", "inf", "$1", "1e300"] {
             assert!(dollars(bad).is_err(), "{bad}");

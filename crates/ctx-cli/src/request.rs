@@ -3,7 +3,7 @@
 use crate::args::{Aim, GoalArgs, LimitArgs, Uncertain, WishArgs};
 use crate::failure::Failure;
 use ctx_types::goal::{Hint, UncertainLatency};
-use ctx_types::{Constraints, ContentId, Goal, ModelName, Objective, Principal, SourceName, Weights, WhatIf};
+use ctx_types::{Constraints, ContentId, Goal, ModelName, Objective, SourceName, Weights, WhatIf};
 use std::path::Path;
 
 /// The goal over the given sources; empty means every configured one. `weights` are the configured ones.
@@ -18,7 +18,7 @@ pub(crate) fn goal(args: &GoalArgs, sources: Vec<SourceName>, weights: Weights) 
         Aim::MinCost => Objective::MinCost,
         Aim::MinLatency => Objective::MinLatency,
     };
-    goal.principal = Principal { tenant: args.wishes.tenant.clone(), roles: args.wishes.roles.iter().cloned().collect() };
+    goal.principal = args.wishes.who.principal();
     goal.seed = args.wishes.seed;
     goal.hints = hints(&args.wishes)?;
     goal.what_if = args.wishes.what_if.as_deref().map(assumed).transpose()?.filter(|assumed| !assumed.is_empty()).map(Box::new);

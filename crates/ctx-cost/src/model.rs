@@ -211,6 +211,21 @@ pub fn output_tokens(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEn
     (Estimated::new(learned.value.min(cap), learned.low.min(cap), learned.high.min(cap), learned.certainty, learned.provenance), cap)
 }
 
+/// Reports from which an unknown tokenizer's learned ratio is trusted as a bound.
+const RATIO_TRUSTED_FROM: u32 = 50;
+/// Margin over the upper end of the learned ratio.
+const RATIO_MARGIN_PERCENT: u64 = 110;
+/// Bytes that packing lets an o200k token stand for at most: prose has four to five, code fewer. A tokenizer nobody knows
+/// makes no more tokens than there are bytes, so this bounds its count before a report is seen.
+pub const BYTES_PER_TOKEN_MAX: u64 = 6;
+
+/// Most tokens that a text of so many o200k tokens counts under an unknown tokenizer; `None`: too few reports to say, and the
+/// bytes of the text are the bound. The planner's bound and the ledger's are this one.
+pub fn trusted_bound(ratio: &Estimated<u32>, o200k: Tokens) -> Option<Tokens> {
+    let trusted = ratio.certainty.observations() >= RATIO_TRUSTED_FROM;
+    trusted.then(|| Tokens((o200k.get() * u64::from(ratio.high) * RATIO_MARGIN_PERCENT).div_ceil(100_000)))
+}
+
 /// Tokens that a prompt of `context` tokens counts under the model's tokenizer: (expected, bound). The multiplier of an
 /// unknown tokenizer is the prior's until the endpoint reported what its prompts count.
 pub fn prompt_tokens(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, context: Tokens) -> (Tokens, Tokens) {
@@ -219,7 +234,8 @@ pub fn prompt_tokens(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEn
         ctx_types::catalog::TokenizerFamily::Other { multiplier_milli } => {
             let key = StatKey::model(inputs.tenant, Field::TokenRatio, model, inputs.intent.bucket);
             let m = inputs.statistics.corrected(&key, multiplier_milli.clone());
-            (Tokens(o200k.get() * u64::from(m.value) / 1_000), Tokens((o200k.get() * u64::from(m.high)).div_ceil(1_000)))
+            let bytes = || Tokens(o200k.get() * BYTES_PER_TOKEN_MAX);
+            (Tokens(o200k.get() * u64::from(m.value) / 1_000), trusted_bound(&m, o200k).unwrap_or_else(bytes))
         }
         _ => (o200k, o200k),
     }

@@ -30,6 +30,10 @@ pub fn registry_over(engine: Arc<Engine>) -> Result<Registry, RegistryError> {
 
 /// A runtime over the embedded default, and its engine. `options` hold where the configuration is silent.
 pub async fn open(config: Config, options: EngineOptions) -> Result<(Runtime, Arc<Engine>), RuntimeError> {
+    if let Some(file) = config.costmodel.prices.as_ref().filter(|_| config.models.is_empty()) {
+        // Nobody would read it: a file that is wrong is told all the same.
+        PriceMap::load(file).map_err(bad_prices)?;
+    }
     let engine = Arc::new(engine(&config, options)?);
     let registry = registry_over(Arc::clone(&engine))?;
     Ok((Runtime::from_config(config, &registry).await?, engine))
@@ -90,8 +94,11 @@ fn embedded(context: &BuildContext<'_>, given: &Option<Arc<Engine>>) -> Result<E
 /// The configured price map, read once for all tiers.
 fn price_table(context: &BuildContext<'_>) -> Result<Option<Arc<PriceMap>>, PluginError> {
     let Some(file) = &context.config.costmodel.prices else { return Ok(None) };
-    let bad = |error: ctx_http_model::PriceMapError| PluginError::new(ErrorKind::BadRequest, "reading prices", error.to_string());
-    context.shared.get_or_make(|| PriceMap::load(file).map_err(bad)).map(Some)
+    context.shared.get_or_make(|| PriceMap::load(file).map_err(bad_prices)).map(Some)
+}
+
+fn bad_prices(error: ctx_http_model::PriceMapError) -> PluginError {
+    PluginError::new(ErrorKind::BadRequest, "reading prices", error.to_string())
 }
 
 /// A tier as its wire adapter wants it. The key comes from the environment and goes nowhere else.

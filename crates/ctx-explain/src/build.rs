@@ -193,14 +193,25 @@ fn plan_view(plan: &Plan, graph: &ExecutionGraph, input: &ExplainInput<'_>) -> P
         certificate: plan.certificate.clone(),
         candidates: plan.candidates,
         pruned,
-        verification: verification(graph),
+        verification: verification(plan, graph),
         token_budget: token_budget(plan, graph, costs),
         best: complete(&plan.best),
         frontier: complete(&plan.frontier),
     }
 }
 
-fn verification(graph: &ExecutionGraph) -> String {
+/// Answers after the first that the limits have room for, at their bound.
+fn affordable(plan: &Plan, wanted: u32) -> u32 {
+    let estimate = &plan.estimate;
+    let times = |limit: Option<u64>, once: u64| limit.map_or(u64::from(wanted) + 1, |limit| limit.checked_div(once).unwrap_or(u64::MAX));
+    let nanos = |cost: ctx_types::NanoUsd| u64::try_from(cost.get()).unwrap_or(0);
+    let all = times(plan.limits.max_calls.map(u64::from), u64::from(estimate.calls))
+        .min(times(plan.limits.max_cost.map(nanos), nanos(estimate.cost_bound)))
+        .min(times(plan.limits.max_tokens.map(ctx_types::Tokens::get), estimate.tokens_bound.get()));
+    u32::try_from(all.saturating_sub(1)).unwrap_or(u32::MAX).min(wanted)
+}
+
+fn verification(plan: &Plan, graph: &ExecutionGraph) -> String {
     let Some(verify) = graph.nodes.iter().find(|n| matches!(n.op, NodeOp::Verify { .. })) else { return "none".to_owned() };
     let NodeOp::Verify { verifier } = &verify.op else { return "none".to_owned() };
     let after = graph
@@ -209,7 +220,13 @@ fn verification(graph: &ExecutionGraph) -> String {
         .find(|e| e.from == verify.id && e.kind == EdgeKind::OnFailure)
         .and_then(|e| graph.nodes.iter().find(|n| n.id == e.to));
     match after.map(|n| &n.op) {
-        Some(NodeOp::Loop { max_iterations, .. }) => format!("{verifier}; on failure retry {max_iterations}×, then verification_failed"),
+        Some(NodeOp::Loop { max_iterations, .. }) => match affordable(plan, *max_iterations) {
+            0 => format!("{verifier}; on failure verification_failed: the budget covers no retry"),
+            covered if covered < *max_iterations => {
+                format!("{verifier}; on failure retry up to {max_iterations}×, the budget covers {covered}, then verification_failed")
+            }
+            _ => format!("{verifier}; on failure retry {max_iterations}×, then verification_failed"),
+        },
         Some(NodeOp::Stop { status: ctx_types::Status::Abstained }) => format!("{verifier}; on failure abstain"),
         Some(NodeOp::Stop { .. }) => format!("{verifier}; on failure verification_failed"),
         _ => verifier.clone(),

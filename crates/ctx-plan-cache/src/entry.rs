@@ -32,6 +32,8 @@ pub struct CachedPlan {
     /// The decision.
     #[serde(with = "shared")]
     pub plan: Arc<Plan>,
+    /// The tightest label of the sources it reads.
+    pub label: Sensitivity,
     /// Time that planning took: what a hit saves.
     pub planning: Micros,
     /// When it was planned, seconds since the Unix epoch.
@@ -39,9 +41,9 @@ pub struct CachedPlan {
 }
 
 impl CachedPlan {
-    /// The tightest of what was declared and what was detected in the goal's words.
+    /// The tightest of what was declared, what was detected in the goal's words, and what the sources are labelled.
     pub fn sensitivity(&self) -> Sensitivity {
-        self.plan.intent.sensitivity.max(self.plan.limits.sensitivity.unwrap_or(Sensitivity::Public))
+        self.plan.intent.sensitivity.max(self.plan.limits.sensitivity.unwrap_or(Sensitivity::Public)).max(self.label)
     }
 
     /// Whether the plan was made for exactly these words and settings, byte for byte. Then it is used as it stands.

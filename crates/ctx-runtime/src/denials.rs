@@ -3,16 +3,16 @@
 use crate::runtime::Inner;
 use ctx_contracts::{Decision, ModelFacts, PolicyFacts, PolicyQuestion, SourceFacts};
 use ctx_types::catalog::Locality;
-use ctx_types::{Catalog, Constraints, Denial, Goal, ModelEntry, ModelName, Sensitivity, SourceEntry, SourceName};
+use ctx_types::{Catalog, Constraints, Denial, ModelEntry, ModelName, Principal, Sensitivity, SourceEntry, SourceName};
 
 /// Rule name of a refusal that stands for an error.
 const POLICY_ERROR: &str = "policy_error";
 
 impl Inner {
     /// The refusals, in the order of the questions.
-    pub(crate) async fn denials(&self, goal: &Goal, catalog: &Catalog, sources: &[SourceName], limits: &Constraints) -> Vec<Denial> {
+    pub(crate) async fn denials(&self, who: &Principal, catalog: &Catalog, sources: &[SourceName], limits: &Constraints) -> Vec<Denial> {
         let mut denials = Vec::new();
-        for question in questions(goal, catalog, sources, limits) {
+        for question in questions(who, catalog, sources, limits) {
             let denial =
                 |rule: String, reason: String| Denial { source: question.source.clone(), model: question.model.clone(), rule, reason };
             match self.parts.policy.decide(&question).await {
@@ -25,7 +25,17 @@ impl Inner {
     }
 }
 
-fn questions(goal: &Goal, catalog: &Catalog, sources: &[SourceName], limits: &Constraints) -> Vec<PolicyQuestion> {
+/// Why a source may not be read at all by who asks: none of its roles, or policy.
+pub(crate) fn refusal(source: &SourceName, who: &Principal, catalog: &Catalog, denials: &[Denial]) -> Option<Denial> {
+    let readable = catalog.sources.get(source).is_none_or(|entry| entry.readable_to(&who.roles));
+    if !readable {
+        let reason = format!("the principal has none of the roles that may read `{source}`");
+        return Some(Denial { source: Some(source.clone()), model: None, rule: "readable_by".to_owned(), reason });
+    }
+    denials.iter().find(|denial| denial.model.is_none() && denial.source.as_ref() == Some(source)).cloned()
+}
+
+fn questions(who: &Principal, catalog: &Catalog, sources: &[SourceName], limits: &Constraints) -> Vec<PolicyQuestion> {
     let declared = limits.sensitivity.unwrap_or(Sensitivity::Public);
     let mut questions = Vec::new();
     for source in sources.iter().map(Some).chain([None]) {
@@ -34,7 +44,7 @@ fn questions(goal: &Goal, catalog: &Catalog, sources: &[SourceName], limits: &Co
         let models = catalog.models.iter().map(Some).chain([None]);
         for model in models.filter(|model| source.is_some() || model.is_some()) {
             questions.push(PolicyQuestion {
-                principal: goal.principal.clone(),
+                principal: who.clone(),
                 source: source.cloned(),
                 model: model.map(|(name, _): (&ModelName, _)| name.clone()),
                 sensitivity: label,

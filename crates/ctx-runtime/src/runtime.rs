@@ -15,7 +15,7 @@ use ctx_plan_cache::{CacheRow, Counters, PlanCache};
 use ctx_planner::{PlanError, Planned, Planner};
 use ctx_simulate::Simulation;
 use ctx_types::outcome::Verdict;
-use ctx_types::{Catalog, Goal, Infeasible, Outcome, Plan, SourceName, Trace};
+use ctx_types::{Catalog, Denial, Goal, Infeasible, Outcome, Plan, Principal, SourceName, Trace};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -169,6 +169,20 @@ impl Runtime {
     /// Sources, models and capabilities as planning sees them now.
     pub async fn catalog(&self) -> Result<Catalog, RuntimeError> {
         Ok(self.inner.parts.describe().await?.0)
+    }
+
+    /// Of these sources those that a principal may read, and why not the others. For raw retrieval, where nothing is planned.
+    pub async fn readable(&self, who: &Principal, sources: &[SourceName]) -> Result<(Vec<SourceName>, Vec<Denial>), RuntimeError> {
+        let catalog = self.catalog().await?;
+        let denials = self.inner.denials(who, &catalog, sources, &self.inner.config.budgets).await;
+        let (mut readable, mut refused) = (Vec::new(), Vec::new());
+        for source in sources {
+            match crate::denials::refusal(source, who, &catalog, &denials) {
+                Some(denial) => refused.push(denial),
+                None => readable.push(source.clone()),
+            }
+        }
+        Ok((readable, refused))
     }
 
     /// Indexes what is missing or changed, with progress.

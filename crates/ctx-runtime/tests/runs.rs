@@ -6,6 +6,7 @@ use ctx_contracts::{ErrorKind, Freshness, PluginError};
 use ctx_runtime::ExplainOptions;
 use ctx_testkit::catalogs;
 use ctx_testkit::fakes::{FakeRetriever, Reply};
+use ctx_types::catalog::SourceState;
 use ctx_types::trace::NodeStatus;
 use ctx_types::{AccessPath, Constraints, Micros, NanoUsd, Ppm, Sensitivity, Status, Tokens};
 use std::sync::Arc;
@@ -247,4 +248,23 @@ async fn a_store_that_cannot_be_described_is_a_status_with_a_trace() {
     let report = world.runtime().await.run(&goal(QUESTION, &[])).await.expect("valid goal");
     assert_eq!(report.outcome.status, Status::StoreUnavailable);
     assert_eq!(world.sink.traces().len(), 1);
+}
+
+#[tokio::test]
+async fn a_run_that_may_or_can_read_nothing_says_so_instead_of_insufficient_evidence() {
+    let world = World::new();
+    world.retriever.edit_entry("docs", |entry| entry.readable_by = std::collections::BTreeSet::from(["staff".to_owned()]));
+    let runtime = world.runtime().await;
+    let blocked = runtime.run(&goal(QUESTION, &[])).await.expect("valid goal").outcome;
+    assert_eq!((blocked.status, blocked.status.exit_code()), (Status::Blocked, 9), "{:?}", blocked.notes);
+    assert!(blocked.notes.iter().any(|note| note.contains("docs") && note.contains("roles")), "{:?}", blocked.notes);
+    let (readable, refused) = runtime.readable(&goal(QUESTION, &[]).principal, &[catalogs::source("docs")]).await.expect("described");
+    assert_eq!((readable.len(), refused.len(), refused[0].rule.as_str()), (0, 1, "readable_by"));
+
+    let world = World::new();
+    let damaged = || SourceState::Unavailable { reason: "the manifest is damaged".to_owned() };
+    world.retriever.edit_entry("docs", |entry| entry.state = damaged());
+    let unreadable = world.runtime().await.run(&goal(QUESTION, &[])).await.expect("valid goal").outcome;
+    assert_eq!((unreadable.status, unreadable.status.exit_code()), (Status::StoreUnavailable, 10), "{:?}", unreadable.notes);
+    assert!(unreadable.notes.iter().any(|note| note.contains("the manifest is damaged")), "{:?}", unreadable.notes);
 }

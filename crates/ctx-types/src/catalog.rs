@@ -87,6 +87,13 @@ pub struct SourceEntry {
     pub access: Vec<AccessCapability>,
 }
 
+impl SourceEntry {
+    /// Whether somebody with these roles may read it.
+    pub fn readable_to(&self, roles: &BTreeSet<String>) -> bool {
+        self.readable_by.is_empty() || self.readable_by.iter().any(|role| roles.contains(role))
+    }
+}
+
 /// Vectors of a source and the model that made them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EmbeddingInventory {

@@ -55,6 +55,16 @@ fn means(name: &str, alternative: &Alternative) -> bool {
     }
 }
 
+/// Whether forbidding a name forbids this alternative: a fused path reads the lists that it fuses.
+fn forbids(name: &str, alternative: &Alternative) -> bool {
+    let of = |path: AccessPath| {
+        let Operator::Access { k, quota, .. } = alternative.operator else { return false };
+        means(name, &Alternative { operator: Operator::Access { path, k, quota }, ..alternative.clone() })
+    };
+    let fuses = matches!(alternative.operator, Operator::Access { path: AccessPath::HybridLinear | AccessPath::HybridRrf, .. });
+    means(name, alternative) || fuses && [AccessPath::Bm25, AccessPath::Dense].into_iter().any(of)
+}
+
 /// Names of the request's hints that mean no alternative there is, pruned ones included.
 pub(crate) fn unknown<'a>(hints: &'a [Hint], all: &[&Alternative]) -> Vec<&'a str> {
     let of = |hint: &'a Hint| match hint {
@@ -99,7 +109,7 @@ fn numbered(name: &str, path: &str, source: &str) -> bool {
 
 pub(super) fn prune(view: &View<'_>, alternative: &Alternative) -> Option<String> {
     view.goal.hints.iter().find_map(|hint| match hint {
-        Hint::Forbid(name) => means(name, alternative).then(|| format!("forbidden by hint `{name}`")),
+        Hint::Forbid(name) => forbids(name, alternative).then(|| format!("forbidden by hint `{name}`")),
         Hint::Force(name) => (!means(name, alternative) && binds(view, name, &alternative.stage)).then(|| format!("hint forces `{name}`")),
         Hint::Model(name) => match &alternative.operator {
             Operator::Answer { model, .. } if model.as_ref() != Some(name) => Some(format!("hint forces model `{name}`")),

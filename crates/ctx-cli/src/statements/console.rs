@@ -13,7 +13,7 @@ use ctx_embedded::EmbeddedHost;
 use ctx_runtime::session::{Reply, Session as Statements, SessionError, SessionHost, SessionSettings, Watch};
 use ctx_sql::setting::OutputKey;
 use ctx_sql::{Ask, ExplainOption, Names, Output, Setting, Statement, Subject};
-use ctx_types::{AccessPath, FuseMethod, Principal, Strategy};
+use ctx_types::{AccessPath, FuseMethod, Strategy};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -39,7 +39,7 @@ impl Console {
     pub(crate) async fn open(global: &Global, args: &SessionArgs, out: &Out) -> Result<Console, Failure> {
         let files = Session::open(global, &args.sources, out).await?;
         let host = Arc::new(EmbeddedHost::new(Arc::clone(&files.engine), engine_options(), false));
-        let principal = Principal { tenant: args.tenant.clone(), roles: args.roles.iter().cloned().collect() };
+        let principal = args.who.principal();
         let mut statements = Statements::new(files.runtime.clone())
             .with_host(Arc::clone(&host) as Arc<dyn SessionHost>)
             .with_principal(principal)

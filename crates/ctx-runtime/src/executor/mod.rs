@@ -148,9 +148,10 @@ impl Run {
     /// Executes to the end and records.
     pub(crate) async fn drive(self) -> RunReport {
         let context = self.context.clone();
-        let (ending, progress) = match &context.prepared.choice {
-            Choice::Infeasible(infeasible) => (Ending::new(Status::Infeasible, infeasible.to_string()), None),
-            Choice::Planned(planned) => {
+        let (ending, progress) = match (context.prepared.unreadable(), &context.prepared.choice) {
+            (Some((status, why)), _) => (Ending::new(status, why), None),
+            (None, Choice::Infeasible(infeasible)) => (Ending::new(Status::Infeasible, infeasible.to_string()), None),
+            (None, Choice::Planned(planned)) => {
                 let mut progress = walk::Progress::new(&context, planned);
                 self.probe(planned).await;
                 let ending = walk::walk(&context, &mut progress, &self.cancel).await;

@@ -17,10 +17,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tokens a wire adds per message (role, separators): the largest of the known chat formats, rounded up.
 const MESSAGE_OVERHEAD: u64 = 8;
-/// Observations from which an unknown tokenizer's learned ratio is trusted as a bound.
-const RATIO_TRUSTED_FROM: u32 = 50;
-/// Margin over the upper end of the learned ratio.
-const RATIO_MARGIN_PERCENT: u64 = 110;
 
 /// What one node's calls were.
 #[derive(Clone, Debug, Default)]
@@ -91,9 +87,8 @@ impl Ledgered {
             TokenizerFamily::Cl100k => count("cl100k").unwrap_or_else(bytes),
             TokenizerFamily::Other { multiplier_milli } => {
                 let learned = self.multiplier(&request.model, multiplier_milli);
-                let trusted = learned.certainty.observations() >= RATIO_TRUSTED_FROM;
-                let bound = |tokens: u64| (tokens * u64::from(learned.high) * RATIO_MARGIN_PERCENT).div_ceil(100_000);
-                count("o200k").filter(|_| trusted).map_or_else(bytes, bound)
+                let bound = count("o200k").and_then(|tokens| ctx_cost::model::trusted_bound(&learned, Tokens(tokens)));
+                bound.map_or_else(bytes, Tokens::get)
             }
         })
     }

@@ -119,7 +119,7 @@ pub(crate) fn choose(found: &Candidates, stale: &BTreeSet<usize>, quotas: &[Toke
             take(all, &mine, quota.0.min(limits.budget.0), limits, &mut taken);
         }
     }
-    let spent: u64 = taken.iter().map(|&at| u64::from(all[at].ranked.passage.tokens)).sum();
+    let spent: u64 = taken.iter().map(|&at| weight(&all[at].ranked)).sum();
     let rest: Vec<usize> = (0..all.len()).filter(|at| !taken.contains(at) && !stale.contains(at)).collect();
     take(all, &rest, limits.budget.0.saturating_sub(spent), limits, &mut taken);
     best_of(all, taken, limits.passages)
@@ -138,13 +138,19 @@ fn take(all: &[Candidate], from: &[usize], budget: u64, limits: Limits, taken: &
         .iter()
         .map(|&at| PackItem {
             value: value(&all[at].ranked),
-            tokens: u64::from(all[at].ranked.passage.tokens),
+            tokens: weight(&all[at].ranked),
             document: all[at].document,
             cluster: all[at].cluster,
         })
         .collect();
     let packing = knapsack(&items, budget, cap, limits.passages.unwrap_or(u32::MAX));
     taken.extend(packing.chosen.into_iter().map(|at| open[at]));
+}
+
+/// Tokens of a passage; of odd text (one long word) as many as bound the count of a tokenizer that nobody here knows.
+fn weight(ranked: &Ranked) -> u64 {
+    let bytes = ranked.passage.text.len() as u64;
+    u64::from(ranked.passage.tokens).max(bytes.div_ceil(ctx_cost::model::BYTES_PER_TOKEN_MAX))
 }
 
 /// Additive evidence; a passage that nothing is known about still beats an empty place.

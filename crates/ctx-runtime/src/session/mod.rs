@@ -162,8 +162,7 @@ impl Session {
                 sources.entry(name).or_insert(entry);
             }
         }
-        let mine = &self.principal.roles;
-        sources.retain(|_, entry| entry.readable_by.is_empty() || entry.readable_by.iter().any(|role| mine.contains(role)));
+        sources.retain(|_, entry| entry.readable_to(&self.principal.roles));
         Ok(sources)
     }
 
