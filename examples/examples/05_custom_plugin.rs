@@ -51,6 +51,7 @@ impl Retriever for Notes {
             readable_by: BTreeSet::new(),
             fingerprint: ctx_types::id::sha256_hex(NOTES.concat().as_bytes()),
             generation: 1,
+            tables: Vec::new(),
             access: vec![AccessCapability { path: AccessPath::Bm25, latency_p50: latency(50), latency_p90: latency(90) }],
         };
         Ok(BTreeMap::from([(self.source.clone(), entry)]))

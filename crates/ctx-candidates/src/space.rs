@@ -80,7 +80,7 @@ fn enumerate(view: &View<'_>) -> Vec<Alternative> {
     }
     operators.push((Stage::Compress, Operator::NoCompress));
     for strategy in sorted(&capabilities.strategies, ctx_types::Strategy::ALL) {
-        if strategy == ctx_types::Strategy::Extractive {
+        if matches!(strategy, ctx_types::Strategy::Extractive | ctx_types::Strategy::Computed) {
             operators.push((Stage::Answer, Operator::Answer { strategy, model: None }));
         } else {
             operators.extend(view.catalog.models.keys().map(|m| (Stage::Answer, Operator::Answer { strategy, model: Some(m.clone()) })));
@@ -107,6 +107,12 @@ fn accesses(view: &View<'_>, source: &SourceName, out: &mut Vec<(Stage, Operator
         if path == AccessPath::Whole {
             let k = u32::try_from(entry.passages).unwrap_or(u32::MAX);
             out.push((stage(), Operator::Access { path, k, quota: entry.tokens.max(Tokens(1)) }));
+            continue;
+        }
+        // A query has one result, as large as its bounds let it be.
+        if path == AccessPath::Table {
+            let holds_it = quotas.iter().find(|quota| quota.get() >= ctx_types::computed::TOKENS_MAX).or(quotas.last());
+            out.push((stage(), Operator::Access { path, k: 1, quota: holds_it.copied().unwrap_or(Tokens(1)) }));
             continue;
         }
         for k in grid::ks(view.settings) {
@@ -146,12 +152,38 @@ fn refuse(view: &View<'_>, alternatives: &[Alternative], frame: &FrameChoice) ->
     FRAME_RULES.iter().find_map(|rule| (rule.refuse)(view, alternatives, frame).map(|(blamed, reason)| (blamed, rule.name, reason)))
 }
 
+/// Why no combination holds an alternative, where no rule refused it.
+fn not_taken(stage: &Stage) -> String {
+    match stage {
+        Stage::Access(_) => "no answerer that is left works on what this would bring".to_owned(),
+        _ => "no consistent combination of the other stages is left".to_owned(),
+    }
+}
+
+/// Whether some frame's answerer works on text, and whether one works on computed results.
+fn taken(space: &PlanSpace) -> (bool, bool) {
+    let mut taken = (false, false);
+    for frame in &space.frames {
+        match space.alternatives[frame.answer].operator {
+            Operator::Answer { strategy: ctx_types::Strategy::Computed, .. } => taken.1 = true,
+            Operator::Answer { strategy: ctx_types::Strategy::Extractive, .. } => taken.0 = true,
+            _ => taken = (true, true),
+        }
+    }
+    if space.frames.is_empty() { (true, true) } else { taken }
+}
+
 fn prune_unused(space: &mut PlanSpace, used: &[bool], mut refused: Vec<Option<(&'static str, String)>>) {
-    let idle = |i: usize, a: &Alternative| !used[i] && !matches!(a.stage, Stage::Access(_));
+    let (text, results) = taken(space);
+    let unread = |a: &Alternative| match a.operator {
+        Operator::Access { path: AccessPath::Table, .. } => !results,
+        Operator::Access { .. } => !text,
+        _ => false,
+    };
+    let idle = |i: usize, a: &Alternative| if matches!(a.stage, Stage::Access(_)) { unread(a) } else { !used[i] };
     for (i, alternative) in space.alternatives.iter().enumerate() {
         if idle(i, alternative) {
-            let (rule, reason) =
-                refused[i].take().unwrap_or_else(|| (rules::NO_FRAME, "no consistent combination of the other stages is left".to_owned()));
+            let (rule, reason) = refused[i].take().unwrap_or_else(|| (rules::NO_FRAME, not_taken(&alternative.stage)));
             space.pruned.push(Pruned { alternative: alternative.clone(), rule, reason });
         }
     }
@@ -167,7 +199,10 @@ fn prune_unused(space: &mut PlanSpace, used: &[bool], mut refused: Vec<Option<(&
     }
     let mut kept = keep.iter();
     space.alternatives.retain(|_| *kept.next().unwrap_or(&false));
-    space.groups.iter_mut().for_each(|(_, members)| members.iter_mut().for_each(|m| *m = renumber[*m]));
+    for (_, members) in &mut space.groups {
+        members.retain(|m| keep[*m]);
+        members.iter_mut().for_each(|m| *m = renumber[*m]);
+    }
     for frame in &mut space.frames {
         for slot in [&mut frame.fuse, &mut frame.rerank, &mut frame.pack, &mut frame.compress, &mut frame.answer, &mut frame.verify] {
             *slot = renumber[*slot];

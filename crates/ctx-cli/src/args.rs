@@ -114,7 +114,7 @@ pub(crate) struct Global {
 /// Which sources.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SourceArgs {
-    /// A source: `name:label=path`, `name=path`, a path, or the name of a configured one. Repeat for several.
+    /// A source: `name:label=path`, `name:table=path`, `name=path`, a path, or the name of a configured one. Repeat for several.
     #[arg(long = "source", short = 's', value_name = "SOURCE")]
     pub(crate) source: Vec<String>,
     /// A file with one source per line; blank lines and lines that begin with # are skipped.
@@ -291,6 +291,8 @@ pub(crate) enum Command {
     Index(IndexArgs),
     /// Raw retrieval: the passages one access path finds.
     Search(SearchArgs),
+    /// Your own SQL over the tables of a source: one SELECT, read-only and bounded.
+    Sql(SqlArgs),
     /// Which sources there are and what is known about them.
     Sources(SourceArgs),
     /// Collect statistics of the sources anew: sizes, vocabulary, latencies, embeddings.
@@ -420,6 +422,19 @@ pub(crate) struct SearchArgs {
     #[command(flatten)]
     pub(crate) who: WhoArgs,
     /// Neither index nor refresh sources first.
+    #[arg(long)]
+    pub(crate) no_index: bool,
+}
+
+/// `ctxrt sql`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SqlArgs {
+    /// One SELECT over the tables of the source; `ctxrt sources --json` lists them.
+    #[arg(value_name = "SELECT")]
+    pub(crate) text: String,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+    /// Neither load nor refresh the source first.
     #[arg(long)]
     pub(crate) no_index: bool,
 }

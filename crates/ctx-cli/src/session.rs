@@ -172,8 +172,9 @@ fn shown_root(path: &Path) -> PathBuf {
 }
 
 fn add(config: &mut Config, source: Named) {
-    if let Named::Path { name, label, path } = source {
+    if let Named::Path { name, label, kind, path } = source {
         let mut entry = SourceConfig::at(path);
+        entry.kind = kind.unwrap_or(entry.kind);
         entry.sensitivity = label.unwrap_or(Sensitivity::Internal);
         config.sources.insert(name, entry);
     }

@@ -1,12 +1,20 @@
-//! `[name[:label]=]path`: what a source on the command line means. Paths are looked at, never opened.
+//! `[name[:kind][:label]=]path`: what a source on the command line means. Paths are looked at, never opened.
 
 use crate::failure::Failure;
-use ctx_types::{Sensitivity, SourceName};
+use ctx_types::{Sensitivity, SourceKind, SourceName};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Labels, for messages.
 pub(crate) const LABELS: &str = "public, internal, confidential, restricted";
+/// Kinds that may stand where a label does.
+const KINDS: [(&str, SourceKind); 5] = [
+    ("table", SourceKind::Tables),
+    ("tables", SourceKind::Tables),
+    ("sql", SourceKind::Tables),
+    ("files", SourceKind::Files),
+    ("logs", SourceKind::Logs),
+];
 /// Most lines of a `--sources-from` file.
 const LINES_MAX: usize = 10_000;
 
@@ -21,6 +29,8 @@ pub(crate) enum Named {
         name: SourceName,
         /// Given label.
         label: Option<Sensitivity>,
+        /// Given kind, or the one that the files are.
+        kind: Option<SourceKind>,
         /// As typed.
         path: PathBuf,
     },
@@ -83,6 +93,7 @@ pub(crate) fn resolve(typed: &[String], configured: &BTreeSet<SourceName>) -> Re
 struct Spec {
     name: Option<SourceName>,
     label: Option<Sensitivity>,
+    kind: Option<SourceKind>,
     path: Option<PathBuf>,
 }
 
@@ -92,27 +103,51 @@ fn parse(text: &str, configured: &BTreeSet<SourceName>) -> Result<Spec, Failure>
         return Err(Failure::input("a source without a path").with_hint("write --source docs=./docs"));
     }
     if let Some(name) = SourceName::new(text).ok().filter(|name| configured.contains(name)) {
-        return Ok(Spec { name: Some(name), label: None, path: None });
+        return Ok(Spec { name: Some(name), label: None, kind: None, path: None });
     }
-    let (name, label, path) = match text.split_once('=') {
+    let (name, (label, kind), path) = match text.split_once('=') {
         // `./a=b` is a path: a name holds no separator.
         Some((left, path)) if !left.contains(['/', '\\']) => {
-            let (name, label) = labelled(left)?;
-            (Some(name), label, path)
+            let (name, labels) = labelled(left)?;
+            (Some(name), labels, path)
         }
-        _ => (None, None, text),
+        _ => (None, (None, None), text),
     };
-    Ok(Spec { name, label, path: Some(existing(path)?) })
+    let path = existing(path)?;
+    let kind = kind.or_else(|| is_parquet(&path).then_some(SourceKind::Tables));
+    Ok(Spec { name, label, kind, path: Some(path) })
 }
 
-fn labelled(left: &str) -> Result<(SourceName, Option<Sensitivity>), Failure> {
-    let (name, label_text) = left.split_once(':').map_or((left, None), |(name, label)| (name, Some(label)));
-    let name = SourceName::new(name).map_err(|e| Failure::input(e.to_string()))?;
-    match label_text.map(|text| label(text).ok_or(text)) {
-        None => Ok((name, None)),
-        Some(Ok(label)) => Ok((name, Some(label))),
-        Some(Err(text)) => Err(Failure::input(format!("source {name}: there is no label {text:?}; labels are {LABELS}"))),
+type Labels = (Option<Sensitivity>, Option<SourceKind>);
+
+/// `name`, `name:restricted`, `name:table`, `name:table:restricted`.
+fn labelled(left: &str) -> Result<(SourceName, Labels), Failure> {
+    let mut parts = left.split(':');
+    let name = SourceName::new(parts.next().unwrap_or_default()).map_err(|e| Failure::input(e.to_string()))?;
+    let mut labels: Labels = (None, None);
+    for text in parts {
+        match (label(text), KINDS.iter().find(|(kind, _)| *kind == text)) {
+            (Some(label), _) if labels.0.is_none() => labels.0 = Some(label),
+            (None, Some((_, kind))) if labels.1.is_none() => labels.1 = Some(*kind),
+            _ => {
+                return Err(Failure::input(format!(
+                    "source {name}: there is no label {text:?}; labels are {LABELS}; kinds are table, files, logs"
+                )));
+            }
+        }
     }
+    Ok((name, labels))
+}
+
+/// A Parquet file, or a folder that holds nothing else: rows with types, never text.
+fn is_parquet(path: &Path) -> bool {
+    let parquet = |path: &Path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet"));
+    if path.is_file() {
+        return parquet(path);
+    }
+    let Ok(entries) = std::fs::read_dir(path) else { return false };
+    let mut files = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_file()).peekable();
+    files.peek().is_some() && files.all(|path| parquet(&path))
 }
 
 fn existing(path: &str) -> Result<PathBuf, Failure> {
@@ -131,14 +166,14 @@ fn existing(path: &str) -> Result<PathBuf, Failure> {
 }
 
 fn named(spec: Spec, taken: &mut BTreeSet<SourceName>) -> Result<Named, Failure> {
-    let Spec { name, label, path } = spec;
+    let Spec { name, label, kind, path } = spec;
     match (name, path) {
         (Some(name), None) => Ok(Named::Configured(name)),
-        (Some(name), Some(path)) => Ok(Named::Path { name, label, path }),
+        (Some(name), Some(path)) => Ok(Named::Path { name, label, kind, path }),
         (None, Some(path)) => {
             let name = free_name(&base_name(&path), taken)?;
             taken.insert(name.clone());
-            Ok(Named::Path { name, label, path })
+            Ok(Named::Path { name, label, kind, path })
         }
         (None, None) => Err(Failure::internal("a source has neither name nor path")),
     }
@@ -204,7 +239,12 @@ mod tests {
         let parsed = resolve(&["payroll:restricted=.\r".to_owned()], &BTreeSet::new()).expect("valid");
         assert_eq!(
             parsed[0],
-            Named::Path { name: SourceName::new("payroll").expect("name"), label: Some(Sensitivity::Restricted), path: ".".into() }
+            Named::Path {
+                name: SourceName::new("payroll").expect("name"),
+                label: Some(Sensitivity::Restricted),
+                kind: None,
+                path: ".".into()
+            }
         );
         assert_eq!(names(&["docs"], &["docs"]).expect("valid"), ["docs"]);
         assert!(names(&["payroll:secret=."], &[]).expect_err("no such label").contains("restricted"));

@@ -52,10 +52,10 @@ pub fn estimate(inputs: &CostInputs<'_>, alternative: &Alternative, context: Tok
             Some(entry) => call(inputs, model, entry, context),
             None => AlternativeEstimate::default(),
         },
-        (_, Operator::Answer { model: None, .. }) => AlternativeEstimate {
+        (_, Operator::Answer { strategy, model: None }) => AlternativeEstimate {
             cost: Some(Estimated::exact(NanoUsd(0), "no model call")),
             latency: Some(latency(inputs, alternative, per_ktoken(EXTRACTIVE_PER_KTOKEN, context))),
-            quality: Some(quality::answerer(ctx_types::Strategy::Extractive, None, Layout::ContextFirst, inputs.intent).right_with),
+            quality: Some(quality::answerer(*strategy, None, Layout::ContextFirst, inputs.intent).right_with),
             ..AlternativeEstimate::default()
         },
         (_, Operator::Verify { verifier }) => {
@@ -109,7 +109,10 @@ pub fn evidence_of(inputs: &CostInputs<'_>, source: &SourceName, entry: &SourceE
         return Estimated::new(value, list.within(1).min(value), list.within(usize::MAX).max(value), seen, "scores of the passages read");
     }
     let features = inputs.features.get(source).and_then(Option::as_ref);
-    let raw = evidence::expected(path, features, read, entry.passages, inputs.intent);
+    let raw = match path {
+        AccessPath::Table => evidence::table(inputs.probe.sources.get(source)),
+        _ => evidence::expected(path, features, read, entry.passages, inputs.intent),
+    };
     let factor = kind_factor(inputs, entry);
     let scale = |p: Ppm| Ppm::from_share(p.share() * factor);
     Estimated::new(scale(raw.value), scale(raw.low), raw.high, raw.certainty, raw.provenance)

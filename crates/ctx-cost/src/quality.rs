@@ -23,7 +23,20 @@ pub struct AnswererQuality {
 pub fn answerer(strategy: Strategy, model: Option<&ModelEntry>, layout: Layout, intent: &Intent) -> AnswererQuality {
     match (strategy, model) {
         (Strategy::SingleShot, Some(model)) => model_quality(model, layout),
+        (Strategy::Computed, _) => computed(),
         _ => extractive(intent),
+    }
+}
+
+/// A computed result is right exactly if its reading is: P(evidence) of a table path is P(the reading is right). Withheld
+/// only where no row passes, which the reading's calibration leaves out.
+fn computed() -> AnswererQuality {
+    AnswererQuality {
+        right_with: Estimated::exact(Ppm::ONE, "the result of the reading"),
+        right_without: Ppm(0),
+        withheld_with: Ppm(0),
+        withheld_without: Ppm(0),
+        dilution: Ppm(0),
     }
 }
 

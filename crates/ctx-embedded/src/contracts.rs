@@ -9,6 +9,7 @@ use ctx_contracts::{
     Admit, Durability, Fold, Freshness, IndexEvent, IndexOptions, IndexReport, Journal, Metered, PluginError, Recorded, RetrieveRequest,
     Retriever, Store, TraceSink,
 };
+use ctx_types::computed::ComputedResult;
 use ctx_types::passage::Locator;
 use ctx_types::{Hit, Micros, Passage, Probe, SourceEntry, SourceName, Trace};
 use std::collections::BTreeMap;
@@ -31,6 +32,12 @@ impl Embedded {
     /// The engine.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
+    }
+
+    /// The values of a computed result, by its statement run again.
+    pub(crate) async fn recompute(&self, source: &SourceName, result: &ComputedResult) -> Result<Vec<String>, PluginError> {
+        let (source, result) = (source.clone(), result.clone());
+        self.blocking(format!("computing a result of {source} again"), move |engine| engine.recompute(&source, &result)).await
     }
 
     async fn blocking<T: Send + 'static>(

@@ -82,6 +82,7 @@ fn blank(config: &SourceConfig, state: SourceState) -> SourceEntry {
         fingerprint: String::new(),
         generation: 0,
         access: Vec::new(),
+        tables: Vec::new(),
     }
 }
 
@@ -99,7 +100,7 @@ fn inventory(view: &SourceView, model: &StaticModel, statistics: &SourceStatisti
 
 fn access(statistics: &SourceStatistics, passages: u64, has_vectors: bool) -> Vec<AccessCapability> {
     let needs_vectors = |path: AccessPath| matches!(path, AccessPath::Dense | AccessPath::HybridLinear | AccessPath::HybridRrf);
-    let honoured = AccessPath::ALL.iter().copied().filter(|path| has_vectors || !needs_vectors(*path));
+    let honoured = AccessPath::ALL.iter().copied().filter(|path| *path != AccessPath::Table && (has_vectors || !needs_vectors(*path)));
     honoured.map(|path| capability(path, statistics.latencies.get(path.as_str()), passages)).collect()
 }
 

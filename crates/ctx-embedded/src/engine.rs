@@ -5,6 +5,7 @@ use crate::error::EmbeddedError;
 use crate::index::run::RunContext;
 use crate::probe::probe;
 use crate::search::{Found, search};
+use crate::tables::TableSources;
 use crate::tokens::O200k;
 use crate::traces::Traces;
 use crate::view::{SourceView, Views};
@@ -14,7 +15,7 @@ use ctx_ingest::passage_is_current;
 use ctx_runtime::config::{Refresh, SourceConfig};
 use ctx_store::{Generation, Journal, Journals, Store, StoreError, Writer};
 use ctx_types::passage::Locator;
-use ctx_types::{AccessPath, Passage, Probe, SourceEntry, SourceName, Tokens};
+use ctx_types::{AccessPath, Passage, Probe, SourceEntry, SourceKind, SourceName, SourceProbe, Tokens};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,6 +50,7 @@ pub struct Engine {
     model: &'static StaticModel,
     counter: O200k,
     views: Views,
+    pub(crate) tables: TableSources,
     checked: Mutex<BTreeMap<SourceName, Instant>>,
     pub(crate) journals: Arc<Journals>,
     pub(crate) traces: Traces,
@@ -74,6 +76,7 @@ impl Engine {
             model: StaticModel::embedded(),
             counter: O200k::new(),
             views: Views::default(),
+            tables: TableSources::default(),
             checked: Mutex::default(),
         }
     }
@@ -93,7 +96,7 @@ impl Engine {
         &self.sources
     }
 
-    fn source(&self, name: &SourceName) -> Result<&SourceConfig, EmbeddedError> {
+    pub(crate) fn source(&self, name: &SourceName) -> Result<&SourceConfig, EmbeddedError> {
         self.sources.get(name).ok_or_else(|| EmbeddedError::UnknownSource {
             name: name.to_string(),
             known: self.sources.keys().map(SourceName::as_str).collect::<Vec<_>>().join(", "),
@@ -154,8 +157,14 @@ impl Engine {
         let exclude = [self.root().to_owned()];
         let mut reports = Vec::new();
         for name in &names {
+            if self.holds_tables(name)? {
+                reports.push(self.tables.index(self.root(), name, self.source(name)?, progress)?);
+                self.mark_checked(name);
+                continue;
+            }
             let context = RunContext { verify: true, options, ..self.run(name, &exclude, progress, cancelled)? };
             let mut report = context.index(&mut writer)?;
+            report.warnings.extend(self.index_rows(name, progress)?);
             if rebuilt {
                 report.warnings.push("the store's manifest was damaged: everything was indexed again".to_owned());
             }
@@ -178,9 +187,18 @@ impl Engine {
         let exclude = [self.root().to_owned()];
         let mut stale = Vec::new();
         for name in sources {
+            if self.holds_tables(name)? {
+                let due = self.tables.is_unpublished(self.root(), name)? || self.is_due(name, &generation)?;
+                if due && self.tables.is_stale(self.root(), name, self.source(name)?)? {
+                    stale.push(name);
+                } else {
+                    self.mark_checked(name);
+                }
+                continue;
+            }
             if self.is_due(name, &generation)? {
                 let context = self.run(name, &exclude, progress, cancelled)?;
-                if context.is_stale(&generation)? {
+                if context.is_stale(&generation)? || self.rows_are_stale(name)? {
                     stale.push(name);
                 } else {
                     self.mark_checked(name);
@@ -194,7 +212,14 @@ impl Engine {
         let mut writer = self.writer(progress)?;
         let mut reports = Vec::new();
         for name in stale {
-            reports.push(self.run(name, &exclude, progress, cancelled)?.index(&mut writer)?);
+            if self.holds_tables(name)? {
+                reports.push(self.tables.index(self.root(), name, self.source(name)?, progress)?);
+                self.mark_checked(name);
+                continue;
+            }
+            let mut report = self.run(name, &exclude, progress, cancelled)?.index(&mut writer)?;
+            report.warnings.extend(self.index_rows(name, progress)?);
+            reports.push(report);
             self.mark_checked(name);
         }
         if let Err(error) = self.traces.absorb(&writer) {
@@ -206,7 +231,7 @@ impl Engine {
     /// A source that was never published is always due.
     fn is_due(&self, name: &SourceName, generation: &Generation) -> Result<bool, EmbeddedError> {
         let config = self.source(name)?;
-        if generation.source(name).is_none() {
+        if generation.source(name).is_none() && config.kind != SourceKind::Tables {
             return Ok(true);
         }
         let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied();
@@ -237,7 +262,8 @@ impl Engine {
             }
         };
         let entry = |name: &SourceName, config: &SourceConfig| match self.views.get(&generation, name) {
-            Some(view) => describe::entry(&view, config, self.model),
+            _ if config.kind == SourceKind::Tables => self.describe_tables(name, config),
+            Some(view) => self.with_rows(describe::entry(&view, config, self.model), name),
             None => describe::unpublished(config, None),
         };
         Ok(self.sources.iter().map(|(name, config)| (name.clone(), entry(name, config))).collect())
@@ -247,7 +273,7 @@ impl Engine {
     pub fn probe(&self, goal: &str, sources: &[SourceName]) -> Result<Probe, EmbeddedError> {
         let mut found = Probe { goal_tokens: Tokens(u64::from(self.counter.tokens(goal))), ..Probe::default() };
         for name in sources {
-            match self.view(name).and_then(|view| probe(&view, self.model, goal)) {
+            match self.probe_one(goal, name) {
                 Ok(source) => drop(found.sources.insert(name.clone(), source)),
                 Err(error @ EmbeddedError::UnknownSource { .. }) => return Err(error),
                 Err(error) => tracing::warn!(source = %name, %error, "not probed"),
@@ -256,14 +282,32 @@ impl Engine {
         Ok(found)
     }
 
+    fn probe_one(&self, goal: &str, name: &SourceName) -> Result<SourceProbe, EmbeddedError> {
+        if self.holds_tables(name)? {
+            return Ok(self.tables(name)?.probe(goal));
+        }
+        let said = self.view(name).and_then(|view| probe(&view, self.model, goal))?;
+        Ok(self.with_reading(said, name, goal))
+    }
+
     /// One leg over one source: at most `k` hits, best first.
     pub fn search(&self, source: &SourceName, path: AccessPath, query: &str, k: usize) -> Result<Found, EmbeddedError> {
+        if path == AccessPath::Table || self.holds_tables(source)? {
+            if path != AccessPath::Table {
+                let reason = "the source holds tables, which are read by SQL".to_owned();
+                return Err(EmbeddedError::PathUnavailable { name: source.to_string(), path: path.to_string(), reason });
+            }
+            return self.tables(source)?.compute(query, &self.counter);
+        }
         let view = self.view(source)?;
         search(&view, self.model, path, query, k)
     }
 
     /// The passage with this id in the current generation.
     pub fn passage(&self, source: &SourceName, id: &str) -> Result<Option<Passage>, EmbeddedError> {
+        if self.holds_tables(source)? {
+            return Ok(None);
+        }
         let view = self.view(source)?;
         for segment in &view.segments {
             let filter = segment.filter()?;
@@ -281,6 +325,9 @@ impl Engine {
 
     /// Whether the bytes of a passage still stand in its file. Paths outside the source are refused.
     pub fn recheck(&self, locator: &Locator, fingerprint: &str) -> Result<Freshness, EmbeddedError> {
+        if let Some(freshness) = self.recheck_rows(locator, fingerprint)? {
+            return Ok(freshness);
+        }
         let view = self.view(&locator.source)?;
         let root = PathBuf::from(&view.state.root);
         if passage_is_current(&root, locator, fingerprint)? {
@@ -310,6 +357,9 @@ impl Engine {
         let names: Vec<SourceName> = if sources.is_empty() { self.sources.keys().cloned().collect() } else { sources.to_vec() };
         let mut timed = Vec::new();
         for name in &names {
+            if self.holds_tables(name)? {
+                continue;
+            }
             let view = self.view(name)?;
             timed.push((name, crate::analyze::timings(&view, self.model)?));
         }

@@ -4,10 +4,11 @@ use crate::contracts::{Embedded, stored};
 use crate::engine::{Engine, EngineOptions};
 use crate::families::KnownTokenizer;
 use crate::policy::policy;
+use crate::recompute::Recomputed;
 use crate::tokens::O200k;
 use ctx_contracts::{ErrorKind, Model, PluginError, Policy, Reasoner, Retriever, Store, TokenCounter, TraceSink, Verifier};
 use ctx_http_model::{OpenAiCompatible, PriceMap, Secret, TierSettings};
-use ctx_local::{AnswersQuestion, Citations, Extractive, SingleShot, Support};
+use ctx_local::{AnswersQuestion, Citations, Computed, Extractive, SingleShot, Support};
 use ctx_runtime::config::Tier;
 use ctx_runtime::{BuildContext, Config, Contract, Registry, RegistryError, Runtime, RuntimeError};
 use ctx_types::catalog::Prices;
@@ -55,6 +56,8 @@ fn filled(engine: Option<Arc<Engine>>) -> Result<Registry, RegistryError> {
     registry.store("duckdb", BY, move |context| Ok(Arc::new(embedded(context, &given)?) as Arc<dyn Store>))?;
     let given = engine.clone();
     registry.retriever("local", BY, move |context| Ok(Arc::new(embedded(context, &given)?) as Arc<dyn Retriever>))?;
+    let given = engine.clone();
+    registry.verifier("recomputed", BY, move |context| Ok(Arc::new(Recomputed::new(embedded(context, &given)?)) as Arc<dyn Verifier>))?;
     registry.trace_sink("store", BY, move |context| Ok(Arc::new(embedded(context, &engine)?) as Arc<dyn TraceSink>))?;
     registry.default_names(Contract::TraceSink, &["store"]);
     registry.policy("builtin", BY, |context| Ok(Arc::new(policy(context.config)?) as Arc<dyn Policy>))?;
@@ -71,11 +74,12 @@ fn filled(engine: Option<Arc<Engine>>) -> Result<Registry, RegistryError> {
     })?;
     registry.reasoner("extractive", BY, |_| Ok(Arc::new(Extractive) as Arc<dyn Reasoner>))?;
     registry.reasoner("single_shot", BY, |_| Ok(Arc::new(SingleShot) as Arc<dyn Reasoner>))?;
-    registry.default_names(Contract::Reasoner, &["extractive", "single_shot"]);
+    registry.reasoner("computed", BY, |_| Ok(Arc::new(Computed) as Arc<dyn Reasoner>))?;
+    registry.default_names(Contract::Reasoner, &["extractive", "single_shot", "computed"]);
     registry.verifier("answers_question", BY, |_| Ok(Arc::new(AnswersQuestion) as Arc<dyn Verifier>))?;
     registry.verifier("support", BY, |_| Ok(Arc::new(Support) as Arc<dyn Verifier>))?;
     registry.verifier("citations", BY, |_| Ok(Arc::new(Citations) as Arc<dyn Verifier>))?;
-    registry.default_names(Contract::Verifier, &["answers_question", "support", "citations"]);
+    registry.default_names(Contract::Verifier, &["answers_question", "support", "citations", "recomputed"]);
     Ok(registry)
 }
 

@@ -60,6 +60,10 @@ fn candidates(view: &SourceView, model: &StaticModel, path: AccessPath, query: &
         AccessPath::Identifier => text(view, query, k, true),
         AccessPath::Dense => dense(view, model, query, k),
         AccessPath::Whole => whole(view, k),
+        AccessPath::Table => {
+            let reason = "its passages are text, not rows".to_owned();
+            Err(EmbeddedError::PathUnavailable { name: view.name.to_string(), path: path.to_string(), reason })
+        }
         AccessPath::HybridLinear | AccessPath::HybridRrf => {
             let reason = "a hybrid is two legs and a fusion, not one request".to_owned();
             Err(EmbeddedError::PathUnavailable { name: view.name.to_string(), path: path.to_string(), reason })

@@ -4,6 +4,7 @@
 use crate::error::EmbeddedError;
 use crate::segment::OpenSegment;
 use ctx_intent::sensitive::Detector;
+use ctx_runtime::config::{AutoLabel, SourceConfig};
 use ctx_store::{SegmentRef, SourceState};
 use ctx_types::Sensitivity;
 use serde::{Deserialize, Serialize};
@@ -99,9 +100,24 @@ impl SourceStatistics {
 
     /// The label that the values found would raise the source to.
     pub(crate) fn raised(&self) -> Sensitivity {
-        let found = Detector::ALL.iter().filter(|detector| self.sensitive.get(detector.name()).is_some_and(|count| *count > 0));
-        found.map(|detector| detector.raises_to()).fold(Sensitivity::Public, Sensitivity::max)
+        raised(&self.sensitive)
     }
+}
+
+/// The label that values raise to, by detector.
+pub(crate) fn raised(values: &BTreeMap<String, u64>) -> Sensitivity {
+    let found = Detector::ALL.iter().filter(|detector| values.get(detector.name()).is_some_and(|count| *count > 0));
+    found.map(|detector| detector.raises_to()).fold(Sensitivity::Public, Sensitivity::max)
+}
+
+/// What a person is told of sensitive values that raise nothing.
+pub(crate) fn sensitive_warning(config: &SourceConfig, found: &BTreeMap<String, u64>) -> Option<String> {
+    if config.auto_label != AutoLabel::Warn || found.is_empty() {
+        return None;
+    }
+    let counts: Vec<String> = found.iter().map(|(detector, count)| format!("{count} {detector}")).collect();
+    let label = config.sensitivity;
+    Some(format!("sensitive values found: {}; the label stays {label} (auto_label: raise would raise it)", counts.join(", ")))
 }
 
 /// Distinct terms over all segments.

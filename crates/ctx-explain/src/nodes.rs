@@ -3,7 +3,7 @@
 use crate::actual;
 use crate::build::ExplainInput;
 use crate::explanation::{NodeView, Numbers};
-use ctx_graph::{Edge, EdgeKind, ExecutionGraph, LegFusion, Node, NodeId, NodeOp};
+use ctx_graph::{Edge, EdgeKind, ExecutionGraph, LegFusion, LegPath, Node, NodeId, NodeOp};
 use ctx_types::{Certainty, Estimated, SourceName};
 
 /// The tree, last step first, and the steps outside it, which run only when something fails.
@@ -66,6 +66,7 @@ fn view(node: &Node, input: &ExplainInput<'_>, children: Vec<NodeView>) -> NodeV
 
 fn title(node: &Node) -> String {
     match &node.op {
+        NodeOp::Access { source, path: LegPath::Table, .. } => format!("Table Query on {source}"),
         NodeOp::Access { source, path, k, quota, .. } => format!("{} on {source} k={k} quota={quota}", access_title(path.as_str())),
         NodeOp::FuseLegs { source, method, exact, .. } => {
             let how = match method {

@@ -130,6 +130,7 @@ impl<'a> Lowering<'a> {
             AccessPath::Dense => &[LegPath::Dense],
             AccessPath::HybridLinear | AccessPath::HybridRrf => &[LegPath::Bm25, LegPath::Dense],
             AccessPath::Whole => &[LegPath::Whole],
+            AccessPath::Table => &[LegPath::Table],
         };
         let exact = self.wants_identifier_leg(read);
         if let ([only], false) = (ranked, exact) {
@@ -177,7 +178,7 @@ impl<'a> Lowering<'a> {
     /// Exact wins: a ranked path also looks identifiers up where the goal names one and the source was found to hold it,
     /// which is when an identifier alternative survived pruning. Whole sources hold every passage anyway.
     fn wants_identifier_leg(&self, read: &SourceAccess<'_>) -> bool {
-        let ranked = !matches!(read.path, AccessPath::Identifier | AccessPath::Whole);
+        let ranked = !matches!(read.path, AccessPath::Identifier | AccessPath::Whole | AccessPath::Table);
         ranked && self.plan.intent.identifiers().next().is_some() && self.alternatives_of(read.source, LegPath::Identifier).next().is_some()
     }
 
@@ -286,7 +287,7 @@ impl<'a> Lowering<'a> {
         let Some(verify) = verify else { return Ok(()) };
         self.connect(&answerer.id, &verify, EdgeKind::OnSuccess);
         match answerer.strategy {
-            Strategy::Extractive => self.connect(&verify, &abstain, EdgeKind::OnFailure),
+            Strategy::Extractive | Strategy::Computed => self.connect(&verify, &abstain, EdgeKind::OnFailure),
             Strategy::SingleShot => self.retry(&answerer.id, &verify),
         }
         Ok(())

@@ -57,6 +57,8 @@ pub enum LegPath {
     Dense,
     /// Every passage, in order.
     Whole,
+    /// A query computed over typed rows.
+    Table,
 }
 
 impl LegPath {
@@ -72,6 +74,7 @@ impl LegPath {
             LegPath::Bm25 => AccessPath::Bm25,
             LegPath::Dense => AccessPath::Dense,
             LegPath::Whole => AccessPath::Whole,
+            LegPath::Table => AccessPath::Table,
         }
     }
 }

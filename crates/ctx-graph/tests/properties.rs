@@ -95,7 +95,7 @@ proptest! {
         for (i, path) in paths.iter().enumerate() {
             let legs = graph.nodes.iter().filter(|n| matches!(&n.op, NodeOp::Access { source, .. } if source.as_str() == format!("s{i}"))).count();
             let ranked = if matches!(path, AccessPath::HybridLinear | AccessPath::HybridRrf) { 2 } else { 1 };
-            let exact = usize::from(identifier && !matches!(path, AccessPath::Identifier | AccessPath::Whole));
+            let exact = usize::from(identifier && !matches!(path, AccessPath::Identifier | AccessPath::Whole | AccessPath::Table));
             prop_assert_eq!(legs, ranked + exact);
         }
     }

@@ -22,12 +22,22 @@ pub enum Limit {
     Accuracy,
     /// Quotas within the pack budget.
     Quota,
+    /// An answerer that works on what the sources bring.
+    Answerer,
 }
 
 impl Limit {
     /// Every limit.
-    pub const ALL: [Limit; 7] =
-        [Limit::Cost, Limit::Latency, Limit::UnmeasuredLatency, Limit::Tokens, Limit::Calls, Limit::Accuracy, Limit::Quota];
+    pub const ALL: [Limit; 8] = [
+        Limit::Cost,
+        Limit::Latency,
+        Limit::UnmeasuredLatency,
+        Limit::Tokens,
+        Limit::Calls,
+        Limit::Accuracy,
+        Limit::Quota,
+        Limit::Answerer,
+    ];
 
     /// Its key in configuration and requests.
     pub fn key(self) -> &'static str {
@@ -39,6 +49,7 @@ impl Limit {
             Limit::Calls => "max_calls",
             Limit::Accuracy => "min_accuracy",
             Limit::Quota => "pack budget",
+            Limit::Answerer => "answerer",
         }
     }
 }
@@ -60,6 +71,8 @@ pub struct Usage {
     pub accuracy: Ppm,
     /// Quotas beyond the pack budget.
     pub over_quota: Tokens,
+    /// Whether its answerer works on what the sources bring.
+    pub answerable: bool,
 }
 
 impl Usage {
@@ -73,6 +86,7 @@ impl Usage {
             calls: frame.calls,
             accuracy: Ppm::from_share(accuracy),
             over_quota: totals.quota - frame.budget,
+            answerable: frame.takes(totals),
         }
     }
 
@@ -90,6 +104,7 @@ impl Usage {
             limits.max_calls.is_some_and(|m| self.calls > m),
             limits.min_accuracy.is_some_and(|m| self.accuracy < m),
             self.over_quota.get() > 0,
+            !self.answerable,
         ];
         broken.iter().enumerate().fold(0, |set, (bit, on)| set | (u8::from(*on) << bit))
     }

@@ -96,6 +96,7 @@ impl Ideal {
                 latency_p50: a.latency_p50.min(t.latency_p50),
                 latency_p90: a.latency_p90.min(t.latency_p90),
                 reads: a.reads.min(t.reads),
+                brings: a.brings & t.brings,
             };
             most = Some(most.map_or(t, |m| cheapest(m, m.evidence.max(t.evidence))));
             // Merging lists costs evidence: the least is what is left of the least when lists are merged.

@@ -26,6 +26,7 @@ fn amount(limit: Limit, usage: &Usage) -> f64 {
         Limit::Calls => f64::from(usage.calls),
         Limit::Accuracy => -f64::from(usage.accuracy.get()),
         Limit::Quota => usage.over_quota.get() as f64,
+        Limit::Answerer => f64::from(u8::from(!usage.answerable)),
     }
 }
 
@@ -43,7 +44,7 @@ fn in_force(limit: Limit, limits: &Constraints) -> Option<String> {
         Limit::Tokens => limits.max_tokens?.to_string(),
         Limit::Calls => limits.max_calls?.to_string(),
         Limit::Accuracy => limits.min_accuracy?.to_string(),
-        Limit::Quota => return None,
+        Limit::Quota | Limit::Answerer => return None,
     })
 }
 
@@ -56,6 +57,7 @@ fn needed(limit: Limit, usage: &Usage) -> String {
         Limit::Calls => usage.calls.to_string(),
         Limit::Accuracy => Ppm(usage.accuracy.get()).to_string(),
         Limit::Quota => usage.over_quota.to_string(),
+        Limit::Answerer => usage.answerable.to_string(),
     }
 }
 
@@ -66,7 +68,7 @@ fn present(limit: Limit, limits: &Constraints) -> f64 {
         Limit::Tokens => limits.max_tokens.map_or(0.0, |v: Tokens| v.get() as f64),
         Limit::Calls => limits.max_calls.map_or(0.0, f64::from),
         Limit::Accuracy => limits.min_accuracy.map_or(0.0, |v| -f64::from(v.get())),
-        Limit::Quota => 0.0,
+        Limit::Quota | Limit::Answerer => 0.0,
     }
 }
 
@@ -82,8 +84,9 @@ fn step(limit: Limit, limits: &Constraints, usage: &Usage) -> f64 {
 
 /// Diagnoses from the usage and broken limits of every non-dominated complete plan.
 pub fn diagnose(limits: &Constraints, plans: &[(Usage, u8)]) -> Diagnosis {
-    // A plan over its pack budget is no plan: quotas are never offered as a relaxation.
-    let real: Vec<&(Usage, u8)> = plans.iter().filter(|(_, set)| set & bit(Limit::Quota) == 0).collect();
+    // A plan over its pack budget, or with an answerer that cannot work on what is read, is no plan: never a relaxation.
+    let none = bit(Limit::Quota) | bit(Limit::Answerer);
+    let real: Vec<&(Usage, u8)> = plans.iter().filter(|(_, set)| set & none == 0).collect();
     let mut relaxations = Vec::new();
     let mut binding: Option<(f64, Limit, Usage)> = None;
     for limit in Limit::ALL {

@@ -1,6 +1,6 @@
 //! Label-setting over the groups: all non-dominated selections of every prefix.
 
-use crate::problem::{Item, Totals};
+use crate::problem::{Item, NEEDABLE, Totals};
 use std::cmp::Reverse;
 
 /// A selection of one item per group so far, as coordinates and a back pointer.
@@ -57,6 +57,8 @@ fn cheaper(a: &Totals, b: &Totals) -> bool {
         && a.loss <= b.loss
         && a.latency_p50 <= b.latency_p50
         && a.cost <= b.cost
+        && a.brings & !b.brings == 0
+        && b.brings & !a.brings & NEEDABLE == 0
 }
 
 /// Whether `a` is at least as good as `b` in every coordinate.

@@ -23,9 +23,18 @@ pub struct Item {
     pub latency_p90: Micros,
     /// Whether it reads the source (a skip does not).
     pub reads: bool,
+    /// What it brings into the context, as one bit: [`TEXT`], [`RESULT`]; none for a skip.
+    pub brings: u8,
     /// Items of one shape differ in numbers only.
     pub shape: u32,
 }
+
+/// Passages of text.
+pub const TEXT: u8 = 1;
+/// Results computed from tables.
+pub const RESULT: u8 = 2;
+/// What a frame may need: a selection that brings none of it never stands in for one that does.
+pub const NEEDABLE: u8 = RESULT;
 
 /// Coordinates of a selection. Latencies are those of the slowest branch, the rest are sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +55,8 @@ pub struct Totals {
     pub latency_p90: Micros,
     /// Sources read; two and more count the same.
     pub reads: u8,
+    /// What the context holds, as bits.
+    pub brings: u8,
 }
 
 impl Totals {
@@ -60,6 +71,7 @@ impl Totals {
             latency_p50: self.latency_p50.max(item.latency_p50),
             latency_p90: self.latency_p90.max(item.latency_p90),
             reads: (self.reads + u8::from(item.reads)).min(2),
+            brings: self.brings | item.brings,
         }
     }
 
@@ -74,6 +86,7 @@ impl Totals {
             latency_p50: self.latency_p50.max(other.latency_p50),
             latency_p90: self.latency_p90.max(other.latency_p90),
             reads: (self.reads + other.reads).min(2),
+            brings: self.brings | other.brings,
         }
     }
 }
@@ -102,6 +115,10 @@ pub struct Frame {
     pub shape: u32,
     /// The same without the fuse method, which does nothing when at most one source is read.
     pub shape_of_one: u32,
+    /// What its answerer can work on, as bits: a selection that brings anything else is not combined with it.
+    pub accepts: u8,
+    /// What its answerer cannot do without, as bits within [`NEEDABLE`].
+    pub needs: u8,
     /// P(right | evidence in context).
     pub right_with: Ppm,
     /// P(right | an answer exists but is not in the context).
@@ -173,6 +190,13 @@ pub const LABELS_MAX: usize = 4_000;
 
 /// Most comparisons of two labels in one search: some milliseconds.
 pub const COMPARED_MAX: u64 = 4_000_000;
+
+impl Frame {
+    /// Whether its answerer can work on what a selection brings.
+    pub fn takes(&self, totals: &Totals) -> bool {
+        totals.brings & !self.accepts == 0 && self.needs & !totals.brings == 0
+    }
+}
 
 impl Problem {
     /// Complete assignments.

@@ -6,7 +6,7 @@ use ctx_optimizer::constraints::{Limit, Usage};
 use ctx_optimizer::{Problem, Totals, score, solve};
 use support::{KINDS, Random, problem};
 
-/// Usage and broken limits of every complete plan that fits its pack budget.
+/// Usage and broken limits of every complete plan that fits its pack budget and whose answerer works on what it reads.
 fn plans(problem: &Problem) -> Vec<(Usage, u8)> {
     let mut out = Vec::new();
     let mut selection = vec![0usize; problem.groups.len()];
@@ -14,7 +14,7 @@ fn plans(problem: &Problem) -> Vec<(Usage, u8)> {
         let totals = selection.iter().zip(&problem.groups).fold(Totals::default(), |t, (&i, g)| t.with(&g[i]));
         for frame in &problem.frames {
             let usage = Usage::of(frame, &totals, score::terms(frame, &totals).accuracy);
-            if usage.over_quota.get() == 0 {
+            if usage.over_quota.get() == 0 && usage.answerable {
                 out.push((usage, usage.violations(&problem.limits)));
             }
         }
@@ -36,7 +36,7 @@ fn needed(limit: Limit, usage: &Usage) -> String {
         Limit::Calls => usage.calls.to_string(),
         Limit::Accuracy => usage.accuracy.to_string(),
         Limit::UnmeasuredLatency => "allow".to_owned(),
-        Limit::Quota => String::new(),
+        Limit::Quota | Limit::Answerer => String::new(),
     }
 }
 
@@ -47,7 +47,7 @@ fn amount(limit: Limit, usage: &Usage) -> i128 {
         Limit::Tokens => i128::from(usage.tokens.get()),
         Limit::Calls => i128::from(usage.calls),
         Limit::Accuracy => -i128::from(usage.accuracy.get()),
-        Limit::UnmeasuredLatency | Limit::Quota => 0,
+        Limit::UnmeasuredLatency | Limit::Quota | Limit::Answerer => 0,
     }
 }
 
@@ -59,7 +59,7 @@ fn relaxations_are_the_least_that_suffice_and_joint_sets_the_smallest() {
         let problem = problem(&mut random, KINDS[seed as usize % KINDS.len()], 120);
         let Some(diagnosis) = solve(&problem).diagnosis else { continue };
         let all = plans(&problem);
-        for limit in Limit::ALL.into_iter().filter(|l| *l != Limit::Quota) {
+        for limit in Limit::ALL.into_iter().filter(|l| !matches!(l, Limit::Quota | Limit::Answerer)) {
             let least = all.iter().filter(|(_, set)| *set == bit(limit)).map(|(u, _)| u).min_by_key(|u| amount(limit, u));
             let Some(said) = diagnosis.relaxations.iter().find(|r| r.constraint == limit.key()) else {
                 assert!(all.iter().all(|(_, set)| set & bit(limit) == 0), "seed {seed}: {limit:?} is in force and not mentioned");

@@ -3,6 +3,7 @@
 use ctx_candidates::{FrameChoice, PlanSpace, View};
 use ctx_cost::{CostInputs, model, quality};
 use ctx_graph::latency;
+use ctx_optimizer::problem::{RESULT, TEXT};
 use ctx_optimizer::{CallShare, Frame, Item, Problem};
 use ctx_types::catalog::SourceState;
 use ctx_types::{
@@ -98,6 +99,7 @@ fn item(
         latency_p50: Micros(0),
         latency_p90: Micros(0),
         reads: false,
+        brings: 0,
         shape: shapes[member],
     };
     let (Stage::Access(source), Operator::Access { path, k, quota }) = (&alternative.stage, &alternative.operator) else { return zero };
@@ -115,6 +117,7 @@ fn item(
         latency_p50: latency::quantile(step, level(0.5)),
         latency_p90: latency::quantile(step, level(quantile)),
         reads: true,
+        brings: if *path == AccessPath::Table { RESULT } else { TEXT },
         ..zero
     }
 }
@@ -213,6 +216,12 @@ impl FrameBuilder<'_> {
             alternatives: self.ids(choice),
             shape: self.frame_shape(choice),
             shape_of_one: self.frame_shape(&FrameChoice { fuse: 0, ..*choice }),
+            accepts: match strategy {
+                Strategy::Extractive => TEXT,
+                Strategy::Computed => RESULT,
+                Strategy::SingleShot => TEXT | RESULT,
+            },
+            needs: if strategy == Strategy::Computed { RESULT } else { 0 },
             right_with: quality.right_with.value,
             right_without: quality.right_without,
             withheld_with: quality.withheld_with,

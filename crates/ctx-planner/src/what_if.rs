@@ -104,6 +104,7 @@ fn folder() -> SourceEntry {
         fingerprint: ASSUMED.to_owned(),
         generation: 0,
         access: [AccessPath::Identifier, AccessPath::Bm25, AccessPath::Whole].map(capability).to_vec(),
+        tables: Vec::new(),
     }
 }
 

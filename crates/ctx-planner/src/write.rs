@@ -12,8 +12,8 @@ use ctx_types::catalog::SourceState;
 use ctx_types::estimate::TokenClasses;
 use ctx_types::plan::{Certificate, CompletePlan, Margin, PLAN_SCHEMA_VERSION, PlannedAlternative, SourceUse};
 use ctx_types::{
-    Alternative, Certainty, ContentId, Estimated, Fate, Micros, NanoUsd, Operator, Plan, PlanEstimate, Ppm, Rejection, Score, Stage,
-    Tokens, content_id,
+    AccessPath, Alternative, Certainty, ContentId, Estimated, Fate, Micros, NanoUsd, Operator, Plan, PlanEstimate, Ppm, Rejection, Score,
+    SourceName, Stage, Tokens, content_id,
 };
 use std::collections::BTreeSet;
 
@@ -254,6 +254,10 @@ fn fate(context: &Context<'_>, alternative: &Alternative, best: Option<Score>) -
         (Some(Through::Dominated(by)), _) => Fate::Dominated { by: *by },
         (Some(Through::Feasible(value)), Some(best)) => Fate::Outscored { score: value.score, difference: best - value.score },
         (Some(Through::Infeasible(bits)), _) if *bits != u8::MAX => {
+            if *bits == 1 << Limit::Answerer as u8 {
+                let reason = "no answerer that is left works on what this brings together with the rest".to_owned();
+                return Fate::Infeasible { constraint: Limit::Answerer.key().to_owned(), reason };
+            }
             let names: Vec<&str> = Limit::ALL.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, l)| l.key()).collect();
             Fate::Infeasible { constraint: names.join(", "), reason: format!("every plan through it breaks {}", names.join(" and ")) }
         }
@@ -272,7 +276,7 @@ pub(crate) fn sources(context: &Context<'_>, winner: Option<&Candidate>) -> Vec<
             let entry = context.view.source(name);
             let read = winner.map(|w| &context.space.alternatives[members[w.selection[g]]]).filter(|a| a.operator != Operator::Skip);
             let reason = match read {
-                Some(alternative) => format!("read by {}", alternative.operator),
+                Some(alternative) => read_by(context, name, alternative),
                 None => skipped(context, name, members),
             };
             SourceUse {
@@ -287,6 +291,15 @@ pub(crate) fn sources(context: &Context<'_>, winner: Option<&Candidate>) -> Vec<
         .collect()
 }
 
+/// How a source is read; what a query computes, in words and as SQL.
+fn read_by(context: &Context<'_>, name: &SourceName, alternative: &Alternative) -> String {
+    let table = matches!(alternative.operator, Operator::Access { path: AccessPath::Table, .. });
+    match context.view.probed(name).and_then(|probe| probe.table.as_ref()).filter(|_| table) {
+        Some(query) => format!("computes {} (P = {}) by {}", query.reading, query.probability, query.sql),
+        None => format!("read by {}", alternative.operator),
+    }
+}
+
 fn skipped(context: &Context<'_>, name: &ctx_types::SourceName, members: &[usize]) -> String {
     match context.view.source(name).map(|e| &e.state) {
         Some(SourceState::Empty) => return "rejected: empty".to_owned(),
@@ -294,7 +307,10 @@ fn skipped(context: &Context<'_>, name: &ctx_types::SourceName, members: &[usize
         _ => {}
     }
     let stage = Stage::Access(name.clone());
-    let pruned = context.space.pruned.iter().find(|p| p.alternative.stage == stage);
+    // Most of what was removed was removed for this reason.
+    let of_stage = || context.space.pruned.iter().filter(|p| p.alternative.stage == stage);
+    let count = |reason: &str| of_stage().filter(|p| p.reason == reason).count();
+    let pruned = of_stage().min_by_key(|p| std::cmp::Reverse(count(&p.reason)));
     match pruned {
         Some(p) if members.len() <= 1 => format!("rejected: {}", p.reason),
         _ if context.solution.winner.is_none() => "no plan that reads it is feasible".to_owned(),

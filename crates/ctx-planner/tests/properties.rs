@@ -136,7 +136,7 @@ fn probes() -> impl Strategy<Value = Probe> {
                 let (terms, identifier, centroid) = said?;
                 let terms = terms.into_iter().enumerate().map(|(t, passages)| TermFrequency { term: format!("t{t}"), passages }).collect();
                 let identifiers = identifier.map(|passages| IdentifierHits { identifier: "e0502".into(), passages }).into_iter().collect();
-                Some((source(&format!("s{i}")), SourceProbe { terms, identifiers, centroid_similarity: centroid, lookups: 7 }))
+                Some((source(&format!("s{i}")), SourceProbe { terms, identifiers, centroid_similarity: centroid, table: None, lookups: 7 }))
             })
             .collect::<BTreeMap<_, _>>(),
         ..Probe::default()

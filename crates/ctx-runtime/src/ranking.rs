@@ -36,6 +36,7 @@ pub fn legs_of(path: AccessPath) -> &'static [LegPath] {
         AccessPath::Dense => &[LegPath::Dense],
         AccessPath::HybridLinear | AccessPath::HybridRrf => &[LegPath::Bm25, LegPath::Dense],
         AccessPath::Whole => &[LegPath::Whole],
+        AccessPath::Table => &[LegPath::Table],
     }
 }
 

@@ -3,6 +3,8 @@
 //! ```sh
 //! cargo run -p ctx-tables --example tables_eval -- fit   wikitablequestions/ crates/ctx-tables/coefficients/tables.json
 //! cargo run -p ctx-tables --example tables_eval -- test  wikitablequestions/
+//! cargo run -p ctx-tables --example tables_eval -- plain wikitablequestions/
+//! cargo run -p ctx-tables --example tables_eval -- ask   folder-of-csv/ "a question"
 //! cargo run -p ctx-tables --example tables_eval -- other sqleval/ sqleval-as-csv/
 //! ```
 //!
@@ -18,7 +20,7 @@ use ctx_tables::interpret::{interpret, interpret_rows};
 use ctx_tables::learn::{Example, Names, fit, logistic};
 use ctx_tables::memory::Memory;
 use ctx_tables::question::Question;
-use ctx_tables::rank::{Coefficients, Model, Refusal, log_odds, parse_with, readings};
+use ctx_tables::rank::{Coefficients, Model, Refusal, log_odds, parse_with, plain, readings};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::btree_map::Entry;
@@ -57,6 +59,8 @@ fn main() -> Anyhow<()> {
         Some("fit") => fit_all(&load(&folder(1)?)?, &folder(2)?),
         Some("test") => test(&load(&folder(1)?)?, false),
         Some("train") => test(&load(&folder(1)?)?, true),
+        Some("plain") => plain_readings(&load(&folder(1)?)?),
+        Some("ask") => ask(&folder_of_tables(&folder(1)?)?, arguments.get(2).map_or("", String::as_str)),
         Some("other") => other(&folder(1)?, &folder(2)?),
         _ => Err("fit, test or other: see the head of this file".into()),
     }
@@ -355,6 +359,48 @@ fn test(world: &World, on_train: bool) -> Anyhow<()> {
     for (count, good, sum) in bins.iter().filter(|bin| bin.0 > 0) {
         println!("  P {:.2}: n {count}, right {:.2}", sum / f64::from(*count), f64::from(*good) / f64::from(*count));
     }
+    Ok(())
+}
+
+/// Train questions that only a plain reading answers: how many, how often right.
+fn plain_readings(world: &World) -> Anyhow<()> {
+    let model = Model::shipped();
+    let (mut all, mut given, mut right) = (0, 0, 0);
+    for asked in world.asked.iter().filter(|asked| asked.train) {
+        all += 1;
+        let Memory { table, rows, .. } = &world.tables[asked.table];
+        let offered = [world.tables[asked.table].offered()];
+        let question = Question::new(&asked.text);
+        let found = readings(&offered, &question, model);
+        let Some(choice) = plain(&offered, &question, &found) else { continue };
+        let values = interpret(table, rows, &choice.query);
+        let is_good = is_right(&values, &asked.gold);
+        given += 1;
+        right += u32::from(is_good);
+        let parsed = parse_with(&offered, &asked.text, model);
+        if let Some(best) = parsed.best.filter(|best| best.query != choice.query) {
+            let other = is_right(&interpret(table, rows, &best.query), &asked.gold);
+            println!("? plain {is_good}, likeliest {other} (P = {:.2}): {}", best.probability, asked.text);
+        }
+        if std::env::var("SHOW").is_ok_and(|show| show == "wrong") && !is_good {
+            let words = ctx_tables::describe::describe(table, &choice.query);
+            println!("! {} | {words} | {:?} | {:?}", asked.text, values.first(), asked.gold);
+        }
+    }
+    println!("{all} questions: {given} have one plain reading, {right} of them right");
+    Ok(())
+}
+
+/// What a goal means over the tables of a folder: the likeliest readings, then what is made of them.
+fn ask(tables: &[Memory], goal: &str) -> Anyhow<()> {
+    let offered: Vec<_> = tables.iter().map(Memory::offered).collect();
+    for reading in readings(&offered, &Question::new(goal), Model::shipped()).iter().take(8) {
+        let words = ctx_tables::describe::describe(&tables[reading.table].table, &reading.query);
+        println!("{:7.3} {words} {:?}", reading.score, reading.values.as_ref().and_then(|values| values.first()));
+    }
+    let parsed = parse_with(&offered, goal, Model::shipped());
+    let words = |choice: &ctx_tables::Choice| ctx_tables::describe::describe(&tables[choice.table].table, &choice.query);
+    println!("{:?} {:?}", parsed.best.as_ref().map(|best| (best.probability, words(best))), parsed.refusal.map(|r| r.to_string()));
     Ok(())
 }
 

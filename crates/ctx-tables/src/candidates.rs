@@ -462,7 +462,7 @@ impl Builder<'_, '_> {
                     continue;
                 }
             };
-            let limit = limit_after(on.question, span);
+            let limit = limit_after(on.question, span, &used);
             for (column, mention) in shown {
                 self.push(Ask::Place { column: *column, end, limit }, mention.clone(), None, None, Some(span));
                 for (by, named) in measured {
@@ -481,7 +481,7 @@ impl Builder<'_, '_> {
             if used.iter().any(|span| span.overlaps(superlative.span)) {
                 continue;
             }
-            let limit = limit_after(on.question, superlative.span);
+            let limit = limit_after(on.question, superlative.span, used);
             for (by, named) in measured {
                 for (column, mention) in shown {
                     let mention = if column == by { None } else { mention.clone() };
@@ -521,10 +521,12 @@ impl Builder<'_, '_> {
     }
 }
 
-/// "top 5", "first three", "two largest": how many rows.
-fn limit_after(question: &Question, span: Span) -> u32 {
-    let beside =
-        question.numbers.iter().find(|n| (n.span.start == span.end || n.span.end == span.start) && n.value >= 2.0 && n.value <= 100.0);
+/// "top 5", "first three", "two largest": how many rows. A number that is a filter's is not a limit too.
+fn limit_after(question: &Question, span: Span, used: &[Span]) -> u32 {
+    let beside = question.numbers.iter().find(|n| {
+        let free = !used.iter().any(|used| used.overlaps(n.span));
+        free && (n.span.start == span.end || n.span.end == span.start) && n.value >= 2.0 && n.value <= 100.0
+    });
     beside.map_or(1, |n| n.value as u32)
 }
 

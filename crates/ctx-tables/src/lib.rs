@@ -12,7 +12,7 @@
 //! Pure: no database, file or clock. Reading files and running SQL is the business of `ctx-duckdb`.
 //!
 //! Reading order: [`words`], [`reading`] → [`typing`] → [`schema`] → [`values`] → [`query`] → [`question`] →
-//! [`candidates`] → [`features`] → [`rank`] → [`sql`]; [`interpret`] is the reference that SQL is tested against.
+//! [`candidates`] → [`features`] → [`plain`] → [`rank`] → [`sql`]; [`interpret`] is the reference that SQL is tested against.
 
 pub mod candidates;
 pub mod describe;
@@ -20,6 +20,7 @@ pub mod features;
 pub mod interpret;
 pub mod learn;
 pub mod memory;
+pub mod plain;
 pub mod query;
 pub mod question;
 pub mod rank;

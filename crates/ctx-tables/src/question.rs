@@ -565,7 +565,9 @@ fn superlatives(words: &[Word]) -> Vec<Superlative> {
             found.push(Superlative { span, end: *end, measures });
         } else if text == "most" && follows(1, &["recent", "recently"]) {
             found.push(Superlative { span: Span { start: at, end: at + 2 }, end: End::Greatest, measures: &["year", "date", "season"] });
-        } else if (MORE[1..].contains(&text) && !at_least) || (text == "top" && !words.get(at + 1).is_some_and(Word::is_number)) {
+        } else if (MORE[1..].contains(&text) && !at_least)
+            || (text == "top" && (!words.get(at + 1).is_some_and(Word::is_number) || words.iter().any(|w| w.text == "by")))
+        {
             found.push(Superlative { span, end: End::Greatest, measures: &[] });
         } else if LESS[1..].contains(&text) && !at_least {
             found.push(Superlative { span, end: End::Least, measures: &[] });

@@ -4,6 +4,7 @@
 use crate::candidates::{Candidate, Grounded};
 use crate::features::{Leftovers, Sink, features, is_lexical, leftovers};
 use crate::interpret::{Rows, interpret};
+use crate::plain::is_plain;
 use crate::query::Query;
 use crate::question::Question;
 use crate::schema::Table;
@@ -270,6 +271,29 @@ pub fn parse(tables: &[Offered<'_>], goal: &str) -> Parsed {
     parse_with(tables, goal, Model::shipped())
 }
 
+/// P(the only plain reading is right), of [`crate::plain`]: 32 of 38 on the train questions of the coefficients, and one more
+/// right and wrong.
+const PLAIN: f64 = 0.82;
+
+/// The only plain reading, if there is one: equal results count as one where the rows are known.
+pub fn plain(tables: &[Offered<'_>], question: &Question, readings: &[Reading]) -> Option<Choice> {
+    let grounded: Vec<Grounded<'_>> = tables.iter().map(|offered| Grounded::new(offered.table, offered.index, question)).collect();
+    let mut found: Option<(&Reading, Option<Vec<String>>)> = None;
+    for reading in readings.iter().filter(|reading| is_plain(&grounded[reading.table], &reading.candidate)) {
+        let offered = &tables[reading.table];
+        let values = offered.rows.map(|rows| interpret(offered.table, rows, &reading.query));
+        if values.as_ref().is_some_and(Vec::is_empty) {
+            continue;
+        }
+        match &found {
+            None => found = Some((reading, values)),
+            Some((first, seen)) if first.table == reading.table && values.is_some() && *seen == values => {}
+            Some(_) => return None,
+        }
+    }
+    found.map(|(reading, _)| Choice { table: reading.table, query: reading.query.clone(), probability: PLAIN })
+}
+
 /// What a goal means over some tables.
 pub fn parse_with(tables: &[Offered<'_>], goal: &str, model: &Model) -> Parsed {
     let question = Question::new(goal);
@@ -288,5 +312,10 @@ pub fn parse_with(tables: &[Offered<'_>], goal: &str, model: &Model) -> Parsed {
     } else {
         None
     };
+    if refusal.is_some()
+        && let Some(choice) = plain(tables, &question, &readings)
+    {
+        return Parsed { best: Some(choice), refusal: None };
+    }
     Parsed { best: Some(Choice { table: best.table, query: best.query.clone(), probability }), refusal }
 }

@@ -14,6 +14,29 @@ pub struct Sql {
     pub parameters: Vec<String>,
 }
 
+impl Sql {
+    /// The statement with its values in place, for a reader: what runs has them bound.
+    pub fn inlined(&self) -> String {
+        let mut values = self.parameters.iter();
+        let mut text = String::with_capacity(self.text.len());
+        let mut quoted = None;
+        for c in self.text.chars() {
+            match (c, quoted) {
+                ('?', None) => {
+                    let value = values.next().map_or("?", String::as_str);
+                    text.push_str(&format!("'{}'", value.replace('\'', "''")));
+                    continue;
+                }
+                ('"' | '\'', None) => quoted = Some(c),
+                (c, Some(open)) if c == open => quoted = None,
+                _ => {}
+            }
+            text.push(c);
+        }
+        text
+    }
+}
+
 /// The statement that computes a query's values, one per row in the first column.
 pub fn statement(table: &Table, query: &Query) -> Sql {
     let mut sql = Writer { table, parameters: Vec::new() };

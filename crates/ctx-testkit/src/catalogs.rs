@@ -1,10 +1,10 @@
 //! Catalogs and probes for tests: values that look like what the embedded engine describes.
 
 use ctx_types::catalog::{
-    AccessCapability, Availability, Capabilities, EmbeddingInventory, Locality, ModelEntry, Prices, SourceEntry, SourceState,
+    AccessCapability, Availability, Capabilities, EmbeddingInventory, Locality, ModelEntry, Prices, SourceEntry, SourceState, TableEntry,
     TokenizerFamily, VerifierEntry,
 };
-use ctx_types::probe::{IdentifierHits, SourceProbe, TermFrequency};
+use ctx_types::probe::{IdentifierHits, SourceProbe, TableProbe, TermFrequency};
 use ctx_types::{
     AccessPath, Catalog, Certainty, Estimated, FuseMethod, Layout, Micros, ModelName, PicoUsd, Ppm, Probe, Sensitivity, SourceKind,
     SourceName, Strategy, Tokens,
@@ -50,6 +50,7 @@ pub fn files(passages: u64) -> SourceEntry {
         readable_by: BTreeSet::new(),
         fingerprint: format!("f{passages}"),
         generation: 1,
+        tables: Vec::new(),
         access: vec![
             access(AccessPath::Identifier, 120, 300),
             access(AccessPath::Bm25, 400, 900),
@@ -140,17 +141,59 @@ pub fn verifiers() -> Vec<VerifierEntry> {
 
 /// A catalog with the capabilities of the embedded default and these sources and models.
 pub fn catalog(sources: &[(&str, SourceEntry)], models: &[(&str, ModelEntry)]) -> Catalog {
-    Catalog {
+    let mut catalog = Catalog {
         sources: sources.iter().map(|(n, e)| (source(n), e.clone())).collect(),
         models: models.iter().map(|(n, e)| (model(n), e.clone())).collect(),
         capabilities: Capabilities {
             fuse: FuseMethod::ALL.to_vec(),
             layouts: Layout::ALL.to_vec(),
-            strategies: if models.is_empty() { vec![Strategy::Extractive] } else { Strategy::ALL.to_vec() },
+            strategies: if models.is_empty() { vec![Strategy::Extractive] } else { vec![Strategy::Extractive, Strategy::SingleShot] },
             verifiers: verifiers(),
             approval: false,
         },
+    };
+    if catalog.sources.values().any(|entry| entry.kind == SourceKind::Tables) {
+        computes(&mut catalog.capabilities);
     }
+    catalog
+}
+
+/// Adds what computes answers from tables and checks them.
+pub fn computes(capabilities: &mut Capabilities) {
+    if !capabilities.strategies.contains(&Strategy::Computed) {
+        capabilities.strategies.push(Strategy::Computed);
+        capabilities.verifiers.push(VerifierEntry {
+            name: "recomputed".into(),
+            checks: vec![Strategy::Computed],
+            catches: Estimated::new(Ppm(20_000), Ppm(0), Ppm(100_000), Certainty::Prior, "test"),
+            rejects_right: Estimated::new(Ppm(0), Ppm(0), Ppm(1_000), Certainty::Prior, "test"),
+            latency: Estimated::new(Micros(1_500), Micros(300), Micros(20_000), Certainty::Prior, "test"),
+            proves_citations: true,
+        });
+    }
+}
+
+/// One table of so many rows, read by SQL.
+pub fn tables(rows: u64) -> SourceEntry {
+    let prior = |us: u64| Estimated::new(Micros(us), Micros(us / 4), Micros(us * 4), Certainty::Prior, "test");
+    let table = TableEntry { name: "rows".into(), rows, ..TableEntry::default() };
+    SourceEntry {
+        kind: SourceKind::Tables,
+        documents: 1,
+        vocabulary: 0,
+        embedding: None,
+        access: vec![AccessCapability { path: AccessPath::Table, latency_p50: prior(3_000), latency_p90: prior(20_000) }],
+        tables: vec![table],
+        ..files(rows)
+    }
+}
+
+/// What tables say about a goal: the reading with its probability, or why there is none.
+pub fn table_probe(reading: &str, probability: Ppm, refusal: Option<&str>) -> SourceProbe {
+    let sql = "SELECT count(*) FROM \"rows\"".to_owned();
+    let refusal = refusal.map(str::to_owned);
+    let table = TableProbe { table: "rows".into(), reading: reading.to_owned(), sql, probability, refusal, ..TableProbe::default() };
+    SourceProbe { table: Some(table), lookups: 1, ..SourceProbe::default() }
 }
 
 /// What a source says about a goal: (term, passages) and (identifier, passages).
@@ -159,6 +202,7 @@ pub fn source_probe(terms: &[(&str, u64)], identifiers: &[(&str, u64)]) -> Sourc
         terms: terms.iter().map(|(t, n)| TermFrequency { term: (*t).to_owned(), passages: *n }).collect(),
         identifiers: identifiers.iter().map(|(i, n)| IdentifierHits { identifier: (*i).to_owned(), passages: *n }).collect(),
         centroid_similarity: Some(3_000),
+        table: None,
         lookups: (terms.len() + identifiers.len()) as u32,
     }
 }

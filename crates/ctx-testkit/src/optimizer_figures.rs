@@ -6,6 +6,7 @@ use crate::catalogs;
 use crate::plans::World;
 use ctx_optimizer::linear::{LinearItem, LinearProblem, LinearSolution, NODES_MAX, branch_and_bound, label_setting};
 use ctx_optimizer::packing::{PackItem, pack};
+use ctx_optimizer::problem::TEXT;
 use ctx_optimizer::{Frame, Item, Problem, brute_force, milp, solve};
 use ctx_types::{AlternativeId, Catalog, Constraints, MicroNats, Micros, NanoUsd, Objective, PicoUsd, Ppm, Tokens, Weights};
 use serde::Serialize;
@@ -145,6 +146,7 @@ fn million(random: &mut Random) -> Problem {
                         latency_p50: Micros(latency),
                         latency_p90: Micros(latency + random.below(90_000)),
                         reads: random.below(8) > 0,
+                        brings: TEXT,
                         shape: id % 4,
                     }
                 })
@@ -170,6 +172,8 @@ fn frame(random: &mut Random, number: u32) -> Frame {
         alternatives: vec![AlternativeId(10_000 + number)],
         shape: number,
         shape_of_one: number,
+        accepts: TEXT,
+        needs: 0,
         right_with: Ppm(right),
         right_without: Ppm(right / 9),
         withheld_with: Ppm(50_000),

@@ -73,6 +73,8 @@ names!(/// How a source is read.
     HybridRrf => "hybrid_rrf",
     /// Every passage, in order.
     Whole => "whole",
+    /// A query computed over typed rows (SQL).
+    Table => "table",
 });
 
 names!(/// How lists of several sources are merged.
@@ -99,6 +101,8 @@ names!(/// How the answer is produced.
     Extractive => "extractive",
     /// One model call.
     SingleShot => "single_shot",
+    /// A result computed from typed rows, given as it is; no model.
+    Computed => "computed",
 });
 
 /// One physical operator.

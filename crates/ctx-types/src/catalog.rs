@@ -85,6 +85,48 @@ pub struct SourceEntry {
     pub generation: u64,
     /// Access paths that some retriever honours, with their latency.
     pub access: Vec<AccessCapability>,
+    /// Tables with typed columns, of sources that are tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<TableEntry>,
+}
+
+/// One table of a source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TableEntry {
+    /// Name in SQL.
+    pub name: String,
+    /// Rows.
+    pub rows: u64,
+    /// Columns in the order of the file.
+    pub columns: Vec<ColumnEntry>,
+    /// What was noticed while reading: ragged rows, renamed columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// One column of a table: what `pg_statistic` holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ColumnEntry {
+    /// Name in SQL.
+    pub name: String,
+    /// Type in SQL, from all rows.
+    pub data_type: String,
+    /// Distinct values that are not null.
+    pub distinct: u64,
+    /// Share of rows without a value.
+    pub null_share: crate::Ppm,
+    /// Least and greatest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(String, String)>,
+    /// Most frequent values with their counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub top: Vec<(String, u64)>,
+    /// Columns of other tables in which its values stand, as `table.column`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joins: Vec<String>,
+    /// What was noticed while typing it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 impl SourceEntry {

@@ -16,6 +16,7 @@
 pub mod alternative;
 pub mod catalog;
 pub mod certainty;
+pub mod computed;
 pub mod estimate;
 pub mod goal;
 pub mod id;

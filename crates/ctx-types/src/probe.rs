@@ -46,8 +46,30 @@ pub struct SourceProbe {
     pub identifiers: Vec<IdentifierHits>,
     /// Cosine of the goal to the source's centroid, in 10⁻⁴; `None` without vectors.
     pub centroid_similarity: Option<i32>,
+    /// What the goal means over the source's tables; `None` for sources without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<TableProbe>,
     /// Look-ups used.
     pub lookups: u32,
+}
+
+/// The likeliest reading of a goal over the tables of a source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TableProbe {
+    /// Table that is queried.
+    pub table: String,
+    /// The query in words.
+    pub reading: String,
+    /// The query as SQL; its values are bound, not part of the text.
+    pub sql: String,
+    /// Columns of the goal's words, as the reading uses them.
+    pub columns: Vec<String>,
+    /// Values of the goal's words, as the reading filters by them.
+    pub values: Vec<String>,
+    /// P(the reading is what was asked and its result right), calibrated.
+    pub probability: Ppm,
+    /// Why the reading is not to be computed: ambiguous, unlikely, nothing matched.
+    pub refusal: Option<String>,
 }
 
 /// A term and how many passages hold it.

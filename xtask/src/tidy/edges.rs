@@ -63,6 +63,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "ctx-store",
             "ctx-embed",
             "ctx-local",
+            "ctx-tables",
             "ctx-duckdb",
             "ctx-tantivy",
             "ctx-http-model",

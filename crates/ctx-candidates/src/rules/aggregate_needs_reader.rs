@@ -1,8 +1,9 @@
-//! Quoting sentences cannot count, add up or compare: extractive answers are not offered for such goals.
+//! Quoting sentences cannot count, add up or compare: extractive answers are not offered for such goals. Where the sources
+//! hold tables only, there are no sentences either: such an answer abstains, and says why the tables were not queried.
 
 use crate::View;
 use ctx_types::intent::AnswerShape;
-use ctx_types::{Alternative, Operator, Ppm, Strategy};
+use ctx_types::{AccessPath, Alternative, Operator, Ppm, SourceEntry, SourceKind, Strategy};
 
 /// From this probability on the goal is taken to need more than quoting: the point where a wrong answer becomes likelier
 /// than a right one.
@@ -10,6 +11,10 @@ const THRESHOLD: Ppm = Ppm(500_000);
 
 pub(super) fn prune(view: &View<'_>, alternative: &Alternative) -> Option<String> {
     let Operator::Answer { strategy: Strategy::Extractive, .. } = &alternative.operator else { return None };
+    let text = |entry: &SourceEntry| entry.kind != SourceKind::Tables || entry.access.iter().any(|a| a.path != AccessPath::Table);
+    if !view.sources.iter().filter_map(|source| view.source(source)).any(text) {
+        return None;
+    }
     let aggregate = view.intent.answer.of(AnswerShape::Aggregate);
     let comparison = view.intent.answer.of(AnswerShape::Comparison);
     let both = aggregate + comparison;

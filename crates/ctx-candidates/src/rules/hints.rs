@@ -34,6 +34,7 @@ fn title(path: AccessPath) -> &'static str {
         AccessPath::HybridLinear => "linear fusion",
         AccessPath::HybridRrf => "reciprocal rank fusion",
         AccessPath::Whole => "whole source",
+        AccessPath::Table => "table query",
     }
 }
 

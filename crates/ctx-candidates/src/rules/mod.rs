@@ -6,6 +6,7 @@ mod already_read;
 mod availability;
 mod budget_within_window;
 mod citations_need_proof;
+mod computed_needs_table;
 mod context_limit;
 mod default_path;
 mod embeddings;
@@ -20,6 +21,7 @@ mod policy;
 mod price_known;
 mod sensitive_stays_local;
 mod source_state;
+mod table_query;
 mod verification_required;
 mod verifier_checks_strategy;
 mod whole_fits;
@@ -62,12 +64,14 @@ pub const RULES: &[Rule] = &[
     Rule { name: "price_known", prune: price_known::prune },
     Rule { name: "hints", prune: hints::prune },
     Rule { name: "embeddings", prune: embeddings::prune },
+    Rule { name: "table_query", prune: table_query::prune },
     Rule { name: "identifier_present", prune: identifier_present::prune },
     Rule { name: "exact_identifier", prune: exact_identifier::prune },
     Rule { name: "default_path", prune: default_path::prune },
     Rule { name: "context_limit", prune: context_limit::prune },
     Rule { name: "whole_fits", prune: whole_fits::prune },
     Rule { name: "fuse_needs_lists", prune: fuse_needs_lists::prune },
+    Rule { name: "computed_needs_table", prune: computed_needs_table::prune },
     Rule { name: "aggregate_needs_reader", prune: aggregate_needs_reader::prune },
     Rule { name: "high_risk", prune: high_risk::prune },
     Rule { name: "verification_required", prune: verification_required::prune },
@@ -83,6 +87,11 @@ pub const FRAME_RULES: &[FrameRule] = &[
     FrameRule { name: "layout_needs_model", refuse: layout_needs_model::refuse },
     FrameRule { name: "budget_within_window", refuse: budget_within_window::refuse },
 ];
+
+/// Why a source may not be read at all, if so.
+fn permissions_of(view: &View<'_>, alternative: &Alternative) -> Option<String> {
+    source_state::prune(view, alternative).or_else(|| permissions::prune(view, alternative)).or_else(|| policy::prune(view, alternative))
+}
 
 pub use budget_within_window::PROMPT_OVERHEAD;
 pub(crate) use high_risk::HIGH_RISK;

@@ -11,6 +11,7 @@ mod scripts;
 mod search;
 pub(crate) mod simulate;
 pub(crate) mod sources;
+mod sql;
 pub(crate) mod stats;
 pub(crate) mod trace;
 
@@ -34,6 +35,7 @@ pub(crate) async fn dispatch(cli: Cli, out: &Out, interrupt: &Interrupt) -> Resu
         Command::Simulate(args) => simulate::simulate(global, args, out, interrupt).await,
         Command::Index(args) => index::index(global, args, out, interrupt).await,
         Command::Search(args) => search::search(global, args, out, interrupt).await,
+        Command::Sql(args) => sql::sql(global, args, out, interrupt).await,
         Command::Sources(args) => sources::sources(global, args, out).await,
         Command::Analyze(args) => index::analyze(global, args, out, interrupt).await,
         Command::Stats => stats::stats(global, out).await,

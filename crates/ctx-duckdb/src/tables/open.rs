@@ -77,6 +77,31 @@ impl TableDb {
         self.with("reading the rows of", |connection| rows(connection, table))
     }
 
+    /// Every distinct value of text and whole numbers, with its column and the number of rows that hold it: what may be
+    /// sensitive.
+    pub fn each_value(&self, each: &mut dyn FnMut(&str, &str, u64)) -> Result<(), DuckError> {
+        let told = |column: &&ctx_tables::Column| matches!(column.ty, ColumnType::Text | ColumnType::Integer);
+        for table in &self.tables {
+            for column in table.columns.iter().filter(told) {
+                let name = quote(&column.name);
+                let from = quote(&table.name);
+                let text = format!(
+                    "SELECT CAST({name} AS VARCHAR) AS v, count(*)::UBIGINT FROM {from} WHERE {name} IS NOT NULL GROUP BY v ORDER BY v"
+                );
+                self.with("reading the values of", |connection| {
+                    let mut statement = connection.prepare(&text)?;
+                    let mut rows = statement.query([])?;
+                    while let Some(row) = rows.next()? {
+                        let value: String = row.get(0)?;
+                        each(&column.name, &value, row.get(1)?);
+                    }
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn with<T>(&self, doing: &'static str, work: impl FnOnce(&Connection) -> duckdb::Result<T>) -> Result<T, DuckError> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         work(&connection).map_err(DuckError::statement(doing, &self.path))

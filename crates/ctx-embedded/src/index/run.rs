@@ -6,7 +6,7 @@ use super::merge::{self, Moved};
 use crate::error::EmbeddedError;
 use crate::segment::{NewSegment, OpenSegment, SegmentsBuilder};
 use crate::settings;
-use crate::statistics::{STATISTICS_NOTE, SourceStatistics};
+use crate::statistics::{STATISTICS_NOTE, SourceStatistics, sensitive_warning};
 use crate::tokens::O200k;
 use crate::view::{SourceView, Views};
 use ctx_contracts::{IndexEvent, IndexOptions, IndexReport, SkippedFile};
@@ -404,14 +404,7 @@ impl Reporter {
             self.report.fingerprint.clone_from(&state.fingerprint);
             let statistics = SourceStatistics::of(state).unwrap_or_default();
             self.report.passages = statistics.passages;
-            if context.config.auto_label == AutoLabel::Warn && !statistics.sensitive.is_empty() {
-                let counts: Vec<String> = statistics.sensitive.iter().map(|(detector, count)| format!("{count} {detector}")).collect();
-                let label = context.config.sensitivity;
-                self.report.warnings.push(format!(
-                    "sensitive values found: {}; the label stays {label} (auto_label: raise would raise it)",
-                    counts.join(", ")
-                ));
-            }
+            self.report.warnings.extend(sensitive_warning(context.config, &statistics.sensitive));
         }
         self.report.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         self.report

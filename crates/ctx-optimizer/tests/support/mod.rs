@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)] // each test file uses its own part
 
 use ctx_optimizer::linear::{LinearItem, LinearProblem};
+use ctx_optimizer::problem::{RESULT, TEXT};
 use ctx_optimizer::{CallShare, Frame, Item, Problem};
 use ctx_types::{AlternativeId, Constraints, MicroNats, Micros, NanoUsd, Objective, PicoUsd, Ppm, Tokens, Weights};
 
@@ -61,6 +62,7 @@ pub fn item(id: u32, (evidence, cost, tokens, latency, reads): (i64, i64, u64, u
         latency_p50: Micros(latency),
         latency_p90: Micros(latency * 2),
         reads,
+        brings: if reads { TEXT } else { 0 },
         shape: id,
     }
 }
@@ -71,6 +73,8 @@ pub fn frame(id: u32, (right, caught, price, latency, budget, calls): (u32, u32,
         alternatives: vec![AlternativeId(id)],
         shape: id,
         shape_of_one: id,
+        accepts: TEXT | RESULT,
+        needs: 0,
         right_with: Ppm(right),
         right_without: Ppm(right / 9),
         withheld_with: Ppm(50_000),
@@ -146,6 +150,9 @@ pub fn problem(random: &mut Random, kind: Kind, most: u64) -> Problem {
             ..frame(id, of)
         });
     }
+    if matches!(kind, Kind::Plain | Kind::Ties | Kind::Tight) {
+        mix(&mut groups, &mut frames);
+    }
     let weights = match kind {
         Kind::Hurtful => Weights { hall: random.within(0, 9_000_000), vrf: random.of(&[0, 4_000_000]), ..Weights::default() },
         _ => Weights { vrf: random.of(&[0, 500_000, 2_000_000]), ..Weights::default() },
@@ -170,6 +177,20 @@ pub fn problem(random: &mut Random, kind: Kind, most: u64) -> Problem {
         random.of(&[Objective::MaxAccuracy, Objective::MinCost, Objective::MinLatency])
     };
     Problem { groups, frames, weights, objective, limits, labels_max: ctx_optimizer::problem::LABELS_MAX }
+}
+
+/// Some items bring results instead of text; some frames work on results only and need one, some on text only.
+fn mix(groups: &mut [Vec<Item>], frames: &mut [Frame]) {
+    for item in groups.iter_mut().flatten().filter(|item| item.reads && item.id.0.is_multiple_of(3)) {
+        item.brings = RESULT;
+    }
+    for frame in frames {
+        (frame.accepts, frame.needs) = match frame.shape % 4 {
+            0 => (RESULT, RESULT),
+            1 => (TEXT, 0),
+            _ => (TEXT | RESULT, 0),
+        };
+    }
 }
 
 fn random_item(random: &mut Random, kind: Kind, id: u32) -> Item {

@@ -32,8 +32,6 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("provider", "vllm", "write openai_compatible with its base_url"),
     ("provider", "litellm", "write openai_compatible with the proxy's base_url"),
     ("provider", "anthropic", "Anthropic's own wire is not in this build; write openai_compatible with an endpoint that speaks it"),
-    ("sources.kind", "tables", "tables are not in this build as typed rows; leave kind out: CSV files are read as rows of text"),
-    ("sources.kind", "sql", "databases are not in this build; export to CSV"),
     ("sources.kind", "git", "history is not in this build; leave kind out: the working tree is read as files"),
     ("sources.kind", "http", "pages are not in this build; save them to a folder"),
     ("sources.kind", "documents", "write files"),

@@ -281,7 +281,9 @@ pub(super) fn costmodel(mut section: Section, config: &mut CostModelConfig, find
 }
 
 pub(super) fn retrieval(mut section: Section, config: &mut RetrievalConfig, findings: &mut Findings) {
-    let mut strategies: Vec<(&str, &str)> = AccessPath::ALL.iter().map(|path| (path.as_str(), path.as_str())).collect();
+    // How passages are read where nothing is known; a query is planned where the goal means one.
+    let paths = AccessPath::ALL.iter().filter(|path| **path != AccessPath::Table);
+    let mut strategies: Vec<(&str, &str)> = paths.map(|path| (path.as_str(), path.as_str())).collect();
     strategies.extend([("hybrid", "hybrid"), ("auto", "auto")]);
     config.default_strategy =
         choice(&mut section, "default_strategy", &strategies, findings).filter(|name| *name != "auto").map(str::to_owned);
@@ -382,7 +384,13 @@ fn source(mut section: Section, findings: &mut Findings) -> Option<SourceConfig>
     }
     absent(&mut section, "url", "pages are not in this build; save them to a folder and give its path", findings);
     if let Some((kind, origin)) = section.text("kind", findings) {
-        let kinds = [("files", SourceKind::Files), ("logs", SourceKind::Logs)];
+        let kinds = [
+            ("files", SourceKind::Files),
+            ("logs", SourceKind::Logs),
+            ("tables", SourceKind::Tables),
+            ("table", SourceKind::Tables),
+            ("sql", SourceKind::Tables),
+        ];
         source.kind = chosen("sources.kind", &kind, &origin, &kinds, findings).unwrap_or(source.kind);
     }
     source.sensitivity = choice(&mut section, "sensitivity", SENSITIVITIES, findings).unwrap_or(source.sensitivity);

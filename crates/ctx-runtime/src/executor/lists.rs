@@ -111,7 +111,7 @@ fn unit_score(leg: &Leg, hit: &Hit) -> f64 {
             let best = leg.hits.iter().map(|h| h.score).fold(0.0, f64::max);
             evidence::share_of_ceiling(hit.score, best)
         }
-        LegPath::Dense => hit.score.clamp(0.0, 1.0),
+        LegPath::Dense | LegPath::Table => hit.score.clamp(0.0, 1.0),
         LegPath::Whole => 0.0,
     }
 }
@@ -156,7 +156,12 @@ fn list(node: &NodeId, source: &SourceName, path: AccessPath, quota: Tokens, kee
         let exact = hit.exact || legs.iter().flat_map(|leg| &leg.hits).any(|other| other.exact && other.passage.id == id);
         let share = evidence::share_of_ceiling(score_of(LegPath::Bm25, id), ceiling);
         let rank = u32::try_from(at + 1).unwrap_or(u32::MAX);
-        Ranked { relevance: evidence::relevance(share, score_of(LegPath::Dense, id), exact, rank), exact, passage: hit.passage.clone() }
+        let relevance = match hit.path {
+            // A computed result's score is the probability of its reading.
+            AccessPath::Table => Ppm::from_share(hit.score.clamp(0.0, 1.0)),
+            _ => evidence::relevance(share, score_of(LegPath::Dense, id), exact, rank),
+        };
+        Ranked { relevance, exact, passage: hit.passage.clone() }
     });
     SourceList {
         node: node.clone(),
@@ -165,7 +170,7 @@ fn list(node: &NodeId, source: &SourceName, path: AccessPath, quota: Tokens, kee
         quota,
         items: items.collect(),
         bm25: scores(LegPath::Bm25),
-        cosine: scores(LegPath::Dense),
+        cosine: scores(if path == AccessPath::Table { LegPath::Table } else { LegPath::Dense }),
         ceiling,
     }
 }

@@ -248,8 +248,11 @@ async fn answer(
     let packed = inputs.packed.clone().unwrap_or_default();
     let (passages, notes) = permitted(context, model, &packed.passages).await;
     if passages.is_empty() {
-        let why = if packed.passages.is_empty() { "no passage was found" } else { "no passage may be shown to the planned model" };
-        let withheld = Answer { abstained: Some(why.to_owned()), ..Answer::default() };
+        let why = match packed.passages.is_empty() {
+            true => nothing_found(&inputs.planned.plan),
+            false => "no passage may be shown to the planned model".to_owned(),
+        };
+        let withheld = Answer { abstained: Some(why), ..Answer::default() };
         return Ok(Done {
             end: NodeEnd::Rejected,
             notes,
@@ -270,6 +273,15 @@ async fn answer(
     let given = context.inner.parts.reasoner(strategy)?.reason(request).await?;
     let end = if given.abstained.is_some() || given.text.trim().is_empty() { NodeEnd::Rejected } else { NodeEnd::Passed };
     Ok(Done { end, notes, ..Done::passed(Value::Answer(strategy, Arc::new(given)), NodeActual::default()) })
+}
+
+/// Why there is nothing to answer from. Sources that were planned to be read held nothing; of the others the plan says why.
+fn nothing_found(plan: &ctx_types::Plan) -> String {
+    let unread: Vec<String> = plan.sources.iter().filter(|s| !s.used).map(|s| format!("`{}`: {}", s.source, s.reason)).collect();
+    match plan.sources.iter().any(|s| s.used) || unread.is_empty() {
+        true => "no passage was found".to_owned(),
+        false => format!("nothing was read: {}", unread.join("; ")),
+    }
 }
 
 /// Values found in retrieved text raise its label: what a remote model may not see is withheld from it. Fails closed.

@@ -10,7 +10,7 @@ use ctx_types::id::sha256_hex;
 use ctx_types::intent::{AnswerShape, EvidenceShape};
 use ctx_types::outcome::Spend;
 use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, TRACE_SCHEMA_VERSION};
-use ctx_types::{Citation, ContentId, Goal, Micros, Outcome, Ppm, Probe, Sensitivity, Status, Trace};
+use ctx_types::{AccessPath, Citation, ContentId, Goal, Micros, Operator, Outcome, Ppm, Probe, Sensitivity, Status, Trace};
 use std::sync::Arc;
 
 /// Assembles outcome and trace.
@@ -102,6 +102,11 @@ fn standing(citations: Vec<Citation>, progress: Option<&Progress>, notes: &mut V
 fn coverage(progress: &Progress) -> Option<String> {
     let intent = &progress.planned.plan.intent;
     let whole = intent.evidence_shape() == EvidenceShape::WholeCorpus || intent.answer_shape() == AnswerShape::Aggregate;
+    // A query looks at every row.
+    let queried = |op: &Operator| matches!(op, Operator::Access { path: AccessPath::Table, .. });
+    if progress.planned.plan.accesses().any(|(_, op, _)| queried(op)) {
+        return None;
+    }
     let total: u64 = progress.planned.plan.sources.iter().filter(|source| source.used).map(|source| source.passages).sum();
     let seen = progress.packed.as_ref().map_or(0, |packed| packed.passages.len() as u64);
     (whole && seen < total).then(|| format!("seen {seen} of {total} chunks: counts and totals over the rest are not covered"))
@@ -135,6 +140,7 @@ pub(super) fn redact(trace: &mut Trace) {
         probe.terms.iter_mut().for_each(|term| term.term = hashed(&term.term));
         probe.identifiers.iter_mut().for_each(|found| found.identifier = hashed(&found.identifier));
     }
+    redact_queries(trace);
     let outcome = &mut trace.outcome;
     if !outcome.answer.is_empty() {
         outcome.answer = hashed(&outcome.answer);
@@ -144,6 +150,24 @@ pub(super) fn redact(trace: &mut Trace) {
     }
     if let Some(verdict) = &mut outcome.verdict {
         verdict.findings = verdict.findings.iter().map(|finding| hashed(finding)).collect();
+    }
+}
+
+/// Queries over tables hold words of the goal: in the probe, as the place of a citation, in the note that refuses one.
+fn redact_queries(trace: &mut Trace) {
+    let outcome = &mut trace.outcome;
+    for (source, table) in trace.probe.sources.iter_mut().filter_map(|(source, probe)| Some((source, probe.table.as_mut()?))) {
+        for note in &mut outcome.notes {
+            for text in [Some(&table.reading), table.refusal.as_ref()].into_iter().flatten().filter(|text| !text.is_empty()) {
+                *note = note.replace(text.as_str(), &hashed(text));
+            }
+        }
+        for citation in outcome.citations.iter_mut().filter(|citation| citation.locator.source == *source) {
+            citation.locator.section = hashed(&citation.locator.section);
+        }
+        for text in [&mut table.reading, &mut table.sql].into_iter().chain(&mut table.refusal).chain(&mut table.values) {
+            *text = hashed(text);
+        }
     }
 }
 

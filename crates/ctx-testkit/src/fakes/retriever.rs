@@ -118,7 +118,7 @@ fn score(path: AccessPath, query: &str, passage: &Passage) -> Option<(f64, bool)
         AccessPath::Bm25 => (common > 0.0).then_some((common * 2.0, exact)),
         AccessPath::Dense => Some((common / (asked.len() + held.len()).max(1) as f64 * 2.0, exact)),
         AccessPath::Whole => Some((0.0, exact)),
-        AccessPath::HybridLinear | AccessPath::HybridRrf => None,
+        AccessPath::HybridLinear | AccessPath::HybridRrf | AccessPath::Table => None,
     }
 }
 
@@ -145,7 +145,7 @@ impl Retriever for FakeRetriever {
             let terms: Vec<TermFrequency> = words(goal).into_iter().map(|term| TermFrequency { passages: holding(&term), term }).collect();
             let lookups = u32::try_from(terms.len()).unwrap_or(u32::MAX);
             let identifiers = if literal > 0 { vec![IdentifierHits { identifier: "fake".into(), passages: literal }] } else { Vec::new() };
-            probe.sources.insert(name.clone(), SourceProbe { terms, identifiers, centroid_similarity: Some(4_000), lookups });
+            probe.sources.insert(name.clone(), SourceProbe { terms, identifiers, centroid_similarity: Some(4_000), table: None, lookups });
         }
         Ok(probe)
     }

@@ -2,6 +2,7 @@
 //! quotes.
 //!
 //! ```text
+//! source orders tables passages=80             (a table of so many rows)
 //! source docs passages=5000 tokens=1000000 no-statistics no-embeddings empty unavailable="…" sensitivity=… roles=a,b paths=bm25
 //! model premium remote window=200000 accepts=internal price=3/15 price=unknown unavailable="…"     (dollars per million)
 //! without single_shot            removes a strategy, layout, fuse method or verifier
@@ -16,7 +17,8 @@ use ctx_types::catalog::{Availability, SourceState};
 use ctx_types::goal::Hint;
 use ctx_types::probe::{IdentifierHits, ReadList, SourceProbe, TermFrequency};
 use ctx_types::{
-    Catalog, Constraints, Denial, Goal, Micros, ModelEntry, ModelName, NanoUsd, PicoUsd, Ppm, Settings, SourceEntry, SourceName, Tokens,
+    Catalog, Constraints, Denial, Goal, Micros, ModelEntry, ModelName, NanoUsd, PicoUsd, Ppm, Settings, SourceEntry, SourceKind,
+    SourceName, Tokens,
 };
 use serde::de::DeserializeOwned;
 use std::fmt::Write;
@@ -69,6 +71,9 @@ pub(super) fn what_if(world: &mut World, input: &str) -> Printed {
         match what {
             "source" => {
                 let entry = source(&rest[1..])?;
+                if entry.kind == SourceKind::Tables {
+                    catalogs::computes(&mut world.catalog.capabilities);
+                }
                 world.catalog.sources.insert(SourceName::new(name).map_err(|e| e.to_string())?, entry);
             }
             "model" => {
@@ -105,10 +110,11 @@ fn without(world: &mut World, name: &str) {
 
 fn source(words: &[String]) -> Result<SourceEntry, String> {
     let passages = words.iter().find_map(|w| w.strip_prefix("passages=")).map_or(Ok(5_000), number)?;
-    let mut entry = catalogs::files(passages);
+    let holds_tables = words.iter().any(|word| word == "tables");
+    let mut entry = if holds_tables { catalogs::tables(passages) } else { catalogs::files(passages) };
     for word in words {
         match pair(word) {
-            ("passages", _) => {}
+            ("passages", _) | ("tables", _) => {}
             ("tokens", n) => entry.tokens = Tokens(number(n)?),
             ("sensitivity", label) => entry.sensitivity = named(label)?,
             ("roles", roles) => entry.readable_by = roles.split(',').map(str::to_owned).collect(),
@@ -176,7 +182,7 @@ fn listing(catalog: &Catalog) -> String {
     out
 }
 
-/// `docs plan=40 infeas=3 id:CVE-2024-1234=2 centroid=0.31`; `read docs path=bm25 k=50 evidence=0.10,0.15`: what a run has read
+/// `docs plan=40 infeas=3 id:CVE-2024-1234=2 centroid=0.31`; `orders p=0.87 reading="number of rows" refusal="…"`; `read docs path=bm25 k=50 evidence=0.10,0.15`: what a run has read
 pub(super) fn probe(world: &mut World, input: &str) -> Printed {
     world.probe = catalogs::probe(&[]);
     for line in lines(input) {
@@ -185,6 +191,12 @@ pub(super) fn probe(world: &mut World, input: &str) -> Printed {
             let evidence = of("evidence=")?.split(',').map(|p| number(p).map(Ppm::from_share)).collect::<Result<_, _>>()?;
             let list = ReadList { path: named(of("path=")?)?, k: number(of("k=")?)?, evidence };
             world.probe.read.insert(SourceName::new(line[1].as_str()).map_err(|e| e.to_string())?, list);
+            continue;
+        }
+        let of = |key: &str| line.iter().find_map(|w| w.strip_prefix(key));
+        if let Some(probability) = of("p=") {
+            let said = catalogs::table_probe(of("reading=").unwrap_or_default(), Ppm::from_share(number(probability)?), of("refusal="));
+            world.probe.sources.insert(SourceName::new(line[0].as_str()).map_err(|e| e.to_string())?, said);
             continue;
         }
         let mut said = SourceProbe::default();

@@ -1,0 +1,115 @@
+//! Readings that take a goal at its word: every word of it is accounted for, columns are named in full, the operation is
+//! named too. Where exactly one reading is plain, it is what was said, however unlike the questions that the coefficients
+//! were fitted on; how often such a reading is right was counted on those questions.
+
+use crate::candidates::{Candidate, Grounded, Mention, Origin};
+use crate::query::{Ask, Function};
+use crate::question::{Form as Asks, Span};
+use crate::reading::Form;
+use crate::schema::ColumnId;
+
+/// Words whose meaning no plain reading holds.
+const NEVER: &[&str] = &["why", "if", "would", "percent", "percentage", "same", "other", "another", "only", "not", "both", "ever", "never"];
+
+/// Words that ask for a sum.
+const SUMMED: &[&str] = &["total", "sum", "combined", "overall", "altogether"];
+
+/// Words of a grouped reading.
+const GROUPED: &[&str] = &[
+    "per", "each", "every", "number", "count", "total", "sum", "average", "mean", "maximum", "highest", "largest", "max", "minimum",
+    "lowest", "smallest", "min",
+];
+
+/// Whether nothing of the goal is left over.
+pub fn is_plain(on: &Grounded<'_>, candidate: &Candidate) -> bool {
+    let question = on.question;
+    let Some(explained) = operation(on, candidate).filter(|_| !question.has(NEVER)) else { return false };
+    let Some(covered) = covered(on, candidate) else { return false };
+    let is_covered = |at: usize| covered.iter().any(|span| span.start <= at && at < span.end) || on.table_named.contains(&at);
+    let left =
+        question.words.iter().enumerate().any(|(at, word)| !word.stop && !is_covered(at) && !explained.contains(&word.text.as_str()));
+    let free = |span: Span| !covered.iter().any(|other| other.overlaps(span));
+    let named = |mention: &&Mention| is_full(on, mention) && (mention.span.start..mention.span.end).all(|at| !is_covered(at));
+    !left
+        && !question.comparatives.iter().any(|c| free(c.span))
+        && !question.superlatives.iter().any(|s| free(s.span))
+        && !question.pointers.iter().any(|(span, _)| free(*span))
+        && !question.exclusions.iter().any(|e| free(*e))
+        && !on.mentions.iter().any(|mention| named(&mention))
+}
+
+/// The words that name the operation, where they do.
+fn operation(on: &Grounded<'_>, candidate: &Candidate) -> Option<&'static [&'static str]> {
+    let question = on.question;
+    let has = |words: &'static [&'static str]| question.has(words).then_some(words);
+    let many = question.form == Asks::HowMany || question.has_phrase("number of") || question.has(&["count"]);
+    let different = &["different", "distinct", "unique"];
+    match &candidate.query.ask {
+        Ask::Count => (many && !question.has(different)).then_some(&["number", "count", "there", "exist"]),
+        Ask::CountDistinct { .. } => has(different).filter(|_| many),
+        Ask::Aggregate { function: Function::Sum, .. } => has(SUMMED),
+        Ask::Aggregate { function: Function::Avg, .. } => has(&["average", "mean"]),
+        Ask::Cells { column } if candidate.query.filters.iter().any(|filter| filter.column == *column) => None,
+        Ask::Cells { .. } => (!many && !candidate.conditions.is_empty() && asks_for_values(question.form)).then_some(&[]),
+        Ask::Extreme { .. } => candidate.superlative.map(|_| &[] as &[&str]),
+        Ask::Group { sum: Some(_), .. } => candidate.superlative.and(has(SUMMED)),
+        Ask::Group { sum: None, .. } => candidate.superlative.filter(|_| !on.table_named.is_empty()).map(|_| &[] as &[&str]),
+        // A group by what was asked for needs a word for it, which is how such a candidate came about.
+        Ask::GroupAll { of: None, .. } => many.then_some(GROUPED),
+        Ask::GroupAll { of: Some(_), .. } => Some(GROUPED),
+        _ => None,
+    }
+}
+
+fn asks_for_values(form: Asks) -> bool {
+    matches!(form, Asks::What | Asks::Which | Asks::Who | Asks::When | Asks::Where | Asks::Name)
+}
+
+/// Words that the reading accounts for; nothing if a column is guessed or named in part only.
+fn covered(on: &Grounded<'_>, candidate: &Candidate) -> Option<Vec<Span>> {
+    let mut spans: Vec<Span> = candidate.conditions.iter().map(|at| on.conditions[*at].span).collect();
+    for condition in candidate.conditions.iter().map(|at| &on.conditions[*at]) {
+        let column = condition.filter.column;
+        let naming = on.mentions.iter().filter(|m| m.column == column && is_full(on, m) && m.span.distance(condition.span) <= 3);
+        let before = spans.len();
+        spans.extend(naming.map(|mention| mention.span));
+        let alone = || only_of_its_form(on, column);
+        match condition.origin {
+            Origin::Part => return None,
+            // The name of a column that also is a value.
+            Origin::Whole if on.mentions.iter().any(|m| is_full(on, m) && m.span == condition.span) => return None,
+            Origin::Number | Origin::Date if spans.len() == before && !alone() => return None,
+            // A bare number may stand in any column.
+            Origin::Whole if spans.len() == before && on.table.columns[column].form() == Some(Form::Number) => return None,
+            _ => {}
+        }
+    }
+    let ask = &candidate.query.ask;
+    for (column, mention) in [(ask.shown(), &candidate.shown), (ask.measured().filter(|m| Some(*m) != ask.shown()), &candidate.measured)] {
+        if column.is_some() {
+            spans.push(mention.as_ref().filter(|mention| is_full(on, mention))?.span);
+        }
+    }
+    spans.extend(candidate.measured.as_ref().map(|mention| mention.span));
+    let superlative = candidate.superlative.map(|at| on.question.superlatives[at].span);
+    spans.extend(superlative.into_iter().chain(candidate.pointer));
+    if let (Ask::Extreme { limit: 2.., .. }, Some(superlative)) = (ask, superlative) {
+        spans.extend(on.question.numbers.iter().map(|n| n.span).filter(|n| n.distance(superlative) == 0));
+    }
+    Some(spans)
+}
+
+/// Words of a column's name that nobody needs to say.
+const JOINTS: &[&str] = &["a", "an", "and", "at", "by", "for", "from", "id", "in", "is", "name", "of", "on", "the", "to", "was"];
+
+/// Whether every word of the column's name is said.
+fn is_full(on: &Grounded<'_>, mention: &Mention) -> bool {
+    let said = &on.question.words[mention.span.start..mention.span.end];
+    let mut content = on.headers[mention.column].iter().filter(|word| !JOINTS.contains(&word.text.as_str())).peekable();
+    content.peek().is_some() && content.all(|word| said.iter().any(|s| s.stem == word.stem))
+}
+
+fn only_of_its_form(on: &Grounded<'_>, column: ColumnId) -> bool {
+    let form = on.table.columns[column].form();
+    on.table.columns.iter().filter(|other| other.form() == form).count() == 1
+}
