@@ -1,16 +1,19 @@
 //! Whether the planner's choice pays: the path it chose against one fixed path for all, and the tokens it sent against dumping
-//! the first passages of that path.
+//! the first passages of that path. And whether it knows: how often the evidence that was read lies within what it expected.
 //!
 //! The fixed path is chosen on the *train* queries of all collections together; everything is stated on *test*.
 
 use crate::figure::Figure;
+use crate::fitting::measures;
 use anyhow::Context;
 use ctx_eval::bootstrap::paired;
 use ctx_eval::evaluate::PATHS;
 use ctx_eval::metrics::score;
 use ctx_eval::{Collection, Query, Workbench, is_train};
 use ctx_runtime::ranking;
-use ctx_types::{AccessPath, Passage};
+use ctx_types::{AccessPath, Passage, Ppm};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,6 +29,8 @@ const DEPTH: usize = 100;
 /// How far a collection may fall behind the fixed path: in the mean, and at the upper end of the interval.
 const MEAN_LEAST: f64 = -0.02;
 const UPPER_LEAST: f64 = -0.01;
+/// Draws of an interval.
+const RESAMPLES: usize = 1_000;
 /// Share of the dump's tokens.
 const TOKENS_MOST: f64 = 0.40;
 
@@ -56,6 +61,12 @@ pub struct Planned {
     pub tokens: u64,
     /// Whether the context holds every relevant document.
     pub full: bool,
+    /// Whether it holds one of them.
+    pub some: bool,
+    /// P(evidence) of the context, from the scores read, ppm.
+    pub evidence: u32,
+    /// Whether that lies within the interval that the plan expected.
+    pub within: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -83,7 +94,8 @@ pub async fn rows(data: &Path, seed: u64) -> anyhow::Result<(Vec<Figure>, serde_
     }
     let fixed = best_fixed(&asked);
     let mut figures = path_rows(&asked, fixed, seed);
-    figures.extend(token_rows(&asked, fixed));
+    figures.extend(token_rows(&asked, fixed, seed));
+    figures.extend(expectation_rows(&asked, seed));
     Ok((figures, serde_json::to_value(&asked)?))
 }
 
@@ -142,6 +154,9 @@ async fn plan(bench: &Workbench, query: &Query, ndcg: &[f64]) -> anyhow::Result<
         ndcg: compared.map_or_else(|| ndcg_of(bench, query, &sent), |at| ndcg[at]),
         tokens: sent.iter().map(|passage| u64::from(passage.tokens)).sum(),
         full: query.relevant.keys().all(|id| documents.contains(&id.as_str())),
+        some: query.relevant.keys().any(|id| documents.contains(&id.as_str())),
+        evidence: run.report.outcome.evidence.map_or(0, Ppm::get),
+        within: run.expected.zip(run.report.outcome.evidence).is_some_and(|(e, seen)| e.low <= seen && seen <= e.high),
     })
 }
 
@@ -200,29 +215,76 @@ fn path_row(name: &str, test: &[&Asked], fixed: usize, seed: u64) -> (Figure, ct
     (figure.beside(beside), difference)
 }
 
-fn token_rows(asked: &BTreeMap<&str, Vec<Asked>>, fixed: usize) -> Vec<Figure> {
-    SUPPORTED.iter().filter_map(|name| token_row(name, asked.get(name)?, fixed)).collect()
+fn token_rows(asked: &BTreeMap<&str, Vec<Asked>>, fixed: usize, seed: u64) -> Vec<Figure> {
+    SUPPORTED.iter().filter_map(|name| token_row(name, asked.get(name)?, fixed, seed)).collect()
 }
 
-/// Our tokens as a share of the dump's: the first k passages of the fixed path, with the smallest k whose full-support recall is
-/// at least ours.
-fn token_row(name: &str, asked: &[Asked], fixed: usize) -> Option<Figure> {
-    let test: Vec<(&Asked, &Planned)> = asked.iter().filter_map(|a| Some((a, a.planned.as_ref()?))).collect();
+/// Our tokens and the dump's.
+struct Tokens {
+    k: usize,
+    recall: f64,
+    dumped: f64,
+    sent: f64,
+}
+
+/// The dump of smallest k that supports as many of these queries as we do; `None`: no dump does.
+fn tokens(test: &[(&Asked, &Planned)], fixed: usize) -> Option<Tokens> {
     let n = test.len() as f64;
     let ours = test.iter().filter(|(_, p)| p.full).count();
     let recall = |k: usize| test.iter().filter(|(a, _)| a.dumps[fixed].full_at.is_some_and(|at| at <= k)).count();
     let k = (1..=FETCHED as usize).find(|k| recall(*k) >= ours)?;
     let dumped = test.iter().map(|(a, _)| a.dumps[fixed].tokens_of(k)).sum::<u64>() as f64 / n;
     let sent = test.iter().map(|(_, p)| p.tokens).sum::<u64>() as f64 / n;
+    Some(Tokens { k, recall: recall(k) as f64 / n, dumped, sent })
+}
+
+/// 95 % interval of the ratio, over draws of the queries.
+fn ratio_interval(test: &[(&Asked, &Planned)], fixed: usize, seed: u64) -> (f64, f64) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut draw = || {
+        let drawn: Vec<_> = (0..test.len()).map(|_| test[random.random_range(0..test.len())]).collect();
+        tokens(&drawn, fixed).map(|t| t.sent / t.dumped)
+    };
+    let mut ratios: Vec<f64> = (0..RESAMPLES).filter_map(|_| draw()).collect();
+    ratios.sort_by(f64::total_cmp);
+    let at = |q: f64| ratios.get(((ratios.len().max(1) - 1) as f64 * q).round() as usize).copied().unwrap_or(f64::NAN);
+    (at(0.025), at(0.975))
+}
+
+/// How often the evidence read lies within the plan's 90 % interval, and what it is worth as a forecast.
+fn expectation_rows(asked: &BTreeMap<&str, Vec<Asked>>, seed: u64) -> Vec<Figure> {
+    let of = |name: &str, runs: &[&Planned]| {
+        let within = measures::mean(&runs.iter().map(|p| f64::from(u8::from(p.within))).collect::<Vec<_>>(), seed);
+        // Of one collection with several required documents all are needed.
+        let label = |p: &Planned| if name == SUPPORTED[0] { p.full } else { p.some };
+        let forecasts: Vec<(f64, bool)> = runs.iter().map(|p| (f64::from(p.evidence) / 1e6, label(p))).collect();
+        let figure = Figure::new(
+            format!("evidence read lies within the plan's 90 % interval, {name}"),
+            within.mean,
+            "",
+            format!("{} test queries, 95 % [{:.3}, {:.3}]", within.n, within.low, within.high),
+        );
+        let base = measures::base_rate(&forecasts);
+        let brier = measures::brier(&forecasts);
+        figure.beside(format!("Brier of the evidence read {brier:.3}, of the base rate {:.3}", base * (1.0 - base)))
+    };
+    let planned = |all: &'_ [Asked]| all.iter().filter_map(|a| a.planned.clone()).collect::<Vec<Planned>>();
+    asked.iter().map(|(name, all)| of(name, &planned(all).iter().collect::<Vec<_>>())).collect()
+}
+
+/// Our tokens as a share of the dump's: the first k passages of the fixed path, with the smallest k whose full-support recall is
+/// at least ours.
+fn token_row(name: &str, asked: &[Asked], fixed: usize, seed: u64) -> Option<Figure> {
+    let test: Vec<(&Asked, &Planned)> = asked.iter().filter_map(|a| Some((a, a.planned.as_ref()?))).collect();
+    let Tokens { k, recall, dumped, sent } = tokens(&test, fixed)?;
+    let (low, high) = ratio_interval(&test, fixed, seed);
+    let ours = test.iter().filter(|(_, p)| p.full).count() as f64 / test.len() as f64;
     let figure = Figure::new(
         format!("evidence per token, tokens as a share of the top-k dump's, {name}"),
         sent / dumped,
         "×",
-        format!("{} test queries; full-support recall {:.3} with {sent:.0} tokens on average", test.len(), ours as f64 / n),
+        format!("{} test queries, 95 % [{low:.2}, {high:.2}]; full-support recall {ours:.3} with {sent:.0} tokens on average", test.len()),
     );
-    Some(figure.at_most(TOKENS_MOST).beside(format!(
-        "{} dump, k = {k}: recall {:.3}, {dumped:.0} tokens",
-        PATHS[fixed],
-        recall(k) as f64 / n
-    )))
+    let dump = format!("{} dump, k = {k}: recall {recall:.3}, {dumped:.0} tokens", PATHS[fixed]);
+    Some(figure.at_most(TOKENS_MOST).beside(dump))
 }

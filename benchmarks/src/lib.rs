@@ -6,6 +6,7 @@
 //!   token counts and intent.
 //! - `cargo bench -p ctx-benchmarks` times planning, the plan cache, retrieval and indexing without any data set.
 //! - `cargo run -p ctx-benchmarks --bin fit_evidence -- OUT COLLECTION...` writes what the evidence fits are made from.
+//! - `cargo run -p ctx-benchmarks --bin fit_local -- DATA OUT` fits answerers and checks that need no model.
 //!
 //! Nothing here runs in tests: a timed test is a flaky test.
 
@@ -13,6 +14,7 @@ pub mod bare;
 pub mod choice;
 pub mod data;
 pub mod figure;
+pub mod fitting;
 pub mod intent;
 pub mod machine;
 pub mod pii;

@@ -66,6 +66,20 @@ pub struct RelevanceCoefficients {
     pub exact: f64,
     /// Of ln(rank).
     pub ln_rank: f64,
+    /// Of what it stands above the best of the others, BM25 shares and cosines weighed as in linear fusion.
+    pub margin: f64,
+}
+
+/// Ends of a 90 % interval around what is expected before retrieval, in logits.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spread {
+    /// Queries it was counted on, of collections that neither fit had seen.
+    pub n: u32,
+    /// Below the point.
+    pub low: f64,
+    /// Above it.
+    pub high: f64,
 }
 
 /// Weight of linear score fusion within a source.
@@ -86,6 +100,10 @@ pub struct Evidence {
     pub provenance: serde_json::Value,
     /// By access path.
     pub before: BTreeMap<String, BeforeCoefficients>,
+    /// Isotonic calibration of what `before` predicts, for every path: (predicted, observed), both rising; empty: none.
+    pub before_calibration: Vec<(f64, f64)>,
+    /// How far what is seen after retrieval lies from what `before` expects.
+    pub before_spread: Spread,
     /// By access path.
     pub after: BTreeMap<String, AfterCoefficients>,
     /// One passage.
@@ -108,18 +126,30 @@ pub struct Tier {
     pub high: u32,
 }
 
-/// Extractive answerer, ppm.
+/// A share with what it was counted on.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counted {
+    /// The share, ppm.
+    pub ppm: u32,
+    /// Answers counted; 0 marks a prior.
+    pub n: u32,
+}
+
+/// Extractive answerer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Extractive {
-    /// Answers counted; 0 marks a prior.
-    pub n: u32,
     /// P(right | evidence) by answer shape.
-    pub right: BTreeMap<String, u32>,
+    pub right: BTreeMap<String, Counted>,
+    /// The same over all shapes in the collection where it is least, ppm.
+    pub right_low: u32,
+    /// In the collection where it is most, ppm.
+    pub right_high: u32,
     /// P(withheld | evidence).
-    pub withheld_with_evidence: u32,
+    pub withheld_with_evidence: Counted,
     /// P(withheld | no evidence).
-    pub withheld_without_evidence: u32,
+    pub withheld_without_evidence: Counted,
     /// Loss per doubling of the context.
     pub dilution: u32,
 }
@@ -189,6 +219,14 @@ mod tests {
             assert!(evidence().before[path.as_str()].ln_read >= 0.0, "{path}");
             assert!(evidence().after[path.as_str()].ln_read >= 0.0, "{path}");
         }
+        let reads: Vec<f64> = ["bm25", "dense", "hybrid_linear", "hybrid_rrf"].iter().map(|p| evidence().before[*p].ln_read).collect();
+        assert!(reads.iter().all(|slope| *slope == reads[0]), "no path overtakes another by reading more: {reads:?}");
+        let knots = &evidence().before_calibration;
+        assert!(knots.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 <= w[1].1), "{knots:?}");
+        let Spread { n, low, high } = evidence().before_spread;
+        assert!(n > 0 && low < 0.0 && high > 0.0);
+        let covered = evidence().provenance["leave_one_collection_out"]["spread"]["mean"].as_f64();
+        assert!(covered.is_some_and(|share| (0.88..=0.97).contains(&share)), "nine of ten runs lie inside: {covered:?}");
         let weight = evidence().linear_fusion.bm25_weight;
         assert!((0.0..=1.0).contains(&weight));
     }
@@ -197,7 +235,7 @@ mod tests {
     fn shares_are_shares() {
         let q = quality();
         let tiers = q.tiers.values().flat_map(|t| [t.low, t.right, t.high]);
-        assert!(tiers.chain(q.extractive.right.values().copied()).chain(q.layouts.values().copied()).all(|v| v <= 1_000_000));
+        assert!(tiers.chain(q.extractive.right.values().map(|c| c.ppm)).chain(q.layouts.values().copied()).all(|v| v <= 1_000_000));
         assert_eq!(digest().len(), 16);
     }
 }

@@ -8,11 +8,13 @@
 use crate::coefficients::{self, AfterCoefficients, BeforeCoefficients};
 use ctx_types::intent::EvidenceShape;
 use ctx_types::{AccessPath, Certainty, Estimated, Intent, Ppm, SourceEntry, SourceProbe};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// BM25's k1 + 1: the most one term can contribute, in units of its IDF.
 const BM25_TERM_MAX: f64 = 2.2;
-/// Interval half width, in logits, of a fitted estimate about one query: leave-one-collection-out residuals are of this size.
-const LOGIT_SPREAD: f64 = 1.5;
+/// Interval half width, in logits, of the hand-set look-up of identifiers. A guess, as its coefficients are.
+const LOOKUP_SPREAD: f64 = 1.5;
 /// Without a probe or statistics nothing is known: the interval is [.05, .95].
 const BLIND: (u32, u32) = (50_000, 950_000);
 /// Passages of an unknown source among which the evidence is with P = .5. More of them hold it rather than fewer, so the
@@ -104,15 +106,16 @@ pub fn expected(path: AccessPath, features: Option<&Before>, read: f64, passages
     let z = logit_before(c, f, read);
     let reach = identifier_reach(path, f, read);
     let exact = exact_leg(path, f, read);
-    let hops = |z: f64| multi_hop(1.0 - (1.0 - sigmoid(z) * reach) * (1.0 - exact), intent);
-    let point = hops(z);
-    let certainty = if c.n > 0 { Certainty::Measured { n: c.n } } else { Certainty::Prior };
+    let calibrated = |z: f64| if path == AccessPath::Identifier { sigmoid(z) } else { recalibrated(sigmoid(z)) };
+    let hops = |z: f64| multi_hop(1.0 - (1.0 - calibrated(z) * reach) * (1.0 - exact), intent);
+    let (down, up) = if c.n > 0 { (shipped.before_spread.low, shipped.before_spread.high) } else { (-LOOKUP_SPREAD, LOOKUP_SPREAD) };
+    // Fitted, but on other collections: what is known of this source is a prior until its own runs were counted.
     Estimated::new(
-        Ppm::from_share(point),
-        Ppm::from_share(hops(z - LOGIT_SPREAD)),
-        Ppm::from_share(hops(z + LOGIT_SPREAD)),
-        certainty,
-        "coefficients/evidence.json before",
+        Ppm::from_share(hops(z)),
+        Ppm::from_share(hops(z + down)),
+        Ppm::from_share(hops(z + up)),
+        Certainty::Prior,
+        provenance(lookup),
     )
 }
 
@@ -135,6 +138,44 @@ pub fn table(probe: Option<&SourceProbe>) -> Estimated<Ppm> {
 
 /// Questions behind the calibration of table readings.
 const TABLE_QUESTIONS: u32 = 1_980;
+
+/// Where the expectations of a path come from, with the number of queries behind the fit.
+fn provenance(path: AccessPath) -> &'static str {
+    static WORDS: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
+        let paths = coefficients::evidence().before.iter();
+        let words = |n: u32| match n {
+            0 => "coefficients/evidence.json before: set by hand".to_owned(),
+            n => format!("coefficients/evidence.json before: fitted on {n} queries of other collections"),
+        };
+        paths.map(|(path, c)| (path.as_str(), words(c.n))).collect()
+    });
+    WORDS.get(path.as_str()).map_or("coefficients/evidence.json before", String::as_str)
+}
+
+/// Share of the identity in a calibration: estimates that differ keep differing, though the isotonic fit pools them.
+const CALIBRATION_MIXED: f64 = 0.1;
+
+/// The isotonic calibration, joined by straight lines; rising, and the identity without knots.
+fn recalibrated(p: f64) -> f64 {
+    interpolated(&coefficients::evidence().before_calibration, p)
+}
+
+fn interpolated(knots: &[(f64, f64)], p: f64) -> f64 {
+    if knots.is_empty() {
+        return p;
+    }
+    let (mut left, mut right) = ((0.0, 0.0), (1.0, 1.0));
+    for knot in knots.iter().copied().filter(|knot| knot.0 > 0.0 && knot.0 < 1.0) {
+        if knot.0 >= p {
+            right = knot;
+            break;
+        }
+        left = knot;
+    }
+    let width = if right.0 > left.0 { right.0 - left.0 } else { 1.0 };
+    let line = left.1 + (right.1 - left.1) * (p - left.0) / width;
+    (1.0 - CALIBRATION_MIXED) * line + CALIBRATION_MIXED * p
+}
 
 /// An identifier look-up reads only passages that hold it: none held, none read.
 fn identifier_reach(path: AccessPath, f: &Before, read: f64) -> f64 {
@@ -225,15 +266,49 @@ pub fn calibrated(path: AccessPath, profile: &ScoreProfile) -> Ppm {
     Ppm::from_share(sigmoid(z))
 }
 
-/// P(one passage is relevant). `rank` is 1-based.
-pub fn relevance(bm25_share: f64, cosine: f64, exact: bool, rank: u32) -> Ppm {
+/// A passage in a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InList {
+    /// Its BM25 score as a share of the ceiling; 0 without a BM25 leg.
+    pub bm25_share: f64,
+    /// Its cosine; 0 without a dense leg.
+    pub cosine: f64,
+    /// Whether it holds an identifier of the goal literally.
+    pub exact: bool,
+}
+
+impl InList {
+    /// Both scores, weighed as in linear fusion.
+    fn stands(&self) -> f64 {
+        let weight = linear_bm25_weight();
+        weight * self.bm25_share + (1.0 - weight) * self.cosine
+    }
+}
+
+/// P(relevant) of every passage of a list, best first. A passage that stands far above the others is likelier to be what is
+/// looked for than the first of many alike.
+pub fn relevance(list: &[InList]) -> Vec<Ppm> {
     let c = &coefficients::evidence().relevance;
-    let z = c.bias
-        + c.bm25_share * bm25_share
-        + c.cosine * cosine
-        + if exact { c.exact } else { 0.0 }
-        + c.ln_rank * libm::log(f64::from(rank.max(1)));
-    Ppm::from_share(sigmoid(z))
+    let stands: Vec<f64> = list.iter().map(InList::stands).collect();
+    let (mut first, mut second) = ((usize::MAX, 0.0), 0.0);
+    for (at, &value) in stands.iter().enumerate() {
+        if value > first.1 || first.0 == usize::MAX {
+            (first, second) = ((at, value), first.1);
+        } else if value > second {
+            second = value;
+        }
+    }
+    let of = |(at, passage): (usize, &InList)| {
+        let other = if at == first.0 { second } else { first.1 };
+        let z = c.bias
+            + c.bm25_share * passage.bm25_share
+            + c.cosine * passage.cosine
+            + if passage.exact { c.exact } else { 0.0 }
+            + c.ln_rank * libm::log((at + 1) as f64)
+            + c.margin * (stands[at] - other);
+        Ppm::from_share(sigmoid(z))
+    };
+    list.iter().enumerate().map(of).collect()
 }
 
 /// Weight of the BM25 share in linear fusion within a source; the cosine gets the rest.
@@ -253,8 +328,30 @@ mod tests {
     }
 
     #[test]
+    fn a_calibration_rises_and_meets_its_knots() {
+        let knots = [(0.2, 0.1), (0.5, 0.4), (0.8, 0.4)];
+        let values: Vec<f64> = (0..=100).map(|n| interpolated(&knots, f64::from(n) / 100.0)).collect();
+        assert!(values.windows(2).all(|w| w[0] < w[1]), "{values:?}");
+        assert!((values[50] - (0.9 * 0.4 + 0.1 * 0.5)).abs() < 1e-9);
+        assert_eq!((values[0], values[100]), (0.0, 1.0));
+        assert_eq!(interpolated(&[], 0.3), 0.3);
+    }
+
+    #[test]
     fn a_list_of_nothing_is_no_evidence() {
         assert_eq!(calibrated(AccessPath::Bm25, &ScoreProfile::new(&[], 0.0, &[], false, 0)), Ppm(0));
+    }
+
+    #[test]
+    fn what_stands_out_is_likelier_and_what_stands_alone_is_not_certain() {
+        let passage = |bm25_share: f64| InList { bm25_share, cosine: 0.3, exact: false };
+        let out = relevance(&[passage(0.6), passage(0.2), passage(0.2)]);
+        let alike = relevance(&[passage(0.6), passage(0.59), passage(0.58)]);
+        assert!(out[0] > alike[0] && out[1] < alike[1], "{out:?} {alike:?}");
+        assert!(alike.windows(2).all(|w| w[0] >= w[1]), "{alike:?}");
+        let alone = relevance(&[passage(0.05)]);
+        assert!(alone[0] < out[0], "the only passage that holds a word of the goal is no proof: {alone:?}");
+        assert!(relevance(&[]).is_empty());
     }
 
     #[test]

@@ -40,29 +40,34 @@ fn computed() -> AnswererQuality {
     }
 }
 
-/// Weighted over the answer shapes' probabilities.
+/// Weighted over the answer shapes' probabilities. The interval spans the collections that were counted: another source may
+/// be as far from their mean as they are from each other.
 fn extractive(intent: &Intent) -> AnswererQuality {
     let table = &coefficients::quality().extractive;
-    let of = |shape: AnswerShape| -> f64 {
+    let (mut right, mut n) = (0.0, 0.0);
+    for (shape, p) in &intent.answer.0 {
         let key = match shape {
             AnswerShape::YesNo => "yes_no",
             other => other.as_str(),
         };
-        table.right.get(key).copied().map_or(0.0, |ppm| f64::from(ppm) / 1e6)
-    };
-    let right: f64 = intent.answer.0.iter().map(|(shape, p)| p.share() * of(*shape)).sum();
-    let certainty = if table.n > 0 { Certainty::Measured { n: table.n } } else { Certainty::Prior };
+        let Some(counted) = table.right.get(key) else { continue };
+        right += p.share() * f64::from(counted.ppm) / 1e6;
+        n += p.share() * f64::from(counted.n);
+    }
+    let counted = n.floor() as u32;
+    let certainty = if counted > 0 { Certainty::Measured { n: counted } } else { Certainty::Prior };
+    let (low, high) = (f64::from(table.right_low) / 1e6, f64::from(table.right_high) / 1e6);
     AnswererQuality {
         right_with: Estimated::new(
             Ppm::from_share(right),
-            Ppm::from_share(right * 0.6),
-            Ppm::from_share(right * 1.3),
+            Ppm::from_share(right.min(low)),
+            Ppm::from_share(right.max(high)),
             certainty,
             "coefficients/quality.json extractive",
         ),
         right_without: Ppm(0),
-        withheld_with: Ppm(table.withheld_with_evidence),
-        withheld_without: Ppm(table.withheld_without_evidence),
+        withheld_with: Ppm(table.withheld_with_evidence.ppm),
+        withheld_without: Ppm(table.withheld_without_evidence.ppm),
         dilution: Ppm(table.dilution),
     }
 }

@@ -133,9 +133,11 @@ impl IdfTable {
     }
 
     fn from_counts(documents: u64, frequencies: Vec<u64>) -> Self {
-        let weights = frequencies.iter().map(|df| weight(documents, *df)).collect();
+        // Most tokens of a vocabulary occur nowhere in a source: their logarithm is taken once.
+        let unseen = weight(documents, 0);
+        let weights = frequencies.iter().map(|df| if *df == 0 { unseen } else { weight(documents, *df) }).collect();
         let version = format!("idf_{}", hex_prefix(&Sha256::digest(encode(documents, &frequencies))));
-        Self { version, documents, weights, unseen: weight(documents, 0), frequencies }
+        Self { version, documents, weights, unseen, frequencies }
     }
 }
 

@@ -10,7 +10,7 @@ use ctx_graph::LegPath;
 use ctx_runtime::config::{AutoLabel, Refresh};
 use ctx_runtime::ranking::{self, Legs, RankedPassage};
 use ctx_runtime::{Config, RunReport, Runtime};
-use ctx_types::{AccessPath, Goal, Operator, Passage, SourceEntry, SourceName, SourceProbe};
+use ctx_types::{AccessPath, Estimated, Goal, Operator, Passage, Ppm, SourceEntry, SourceName, SourceProbe};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,6 +47,8 @@ pub struct PlannedRun {
     pub path: Option<AccessPath>,
     /// Passages its plan asked for.
     pub k: u32,
+    /// P(evidence) that its plan expected, with the 90 % interval.
+    pub expected: Option<Estimated<Ppm>>,
     /// Time from goal to decision.
     pub planning: Duration,
     /// Time of the run, planning apart.
@@ -139,10 +141,12 @@ impl Workbench {
                 _ => None,
             })
         });
+        let expected = prepared.planned().map(|planned| planned.plan.estimate.evidence.clone());
         let planning = Duration::from_micros(prepared.planning.0);
         let start = Instant::now();
         let report = self.runtime.execute(prepared).await.map_err(EvalError::engine("running a plan"))?;
-        Ok(PlannedRun { path: access.map(|(path, _)| path), k: access.map_or(0, |(_, k)| k), planning, running: start.elapsed(), report })
+        let (path, k) = access.unzip();
+        Ok(PlannedRun { path, k: k.unwrap_or(0), expected, planning, running: start.elapsed(), report })
     }
 }
 

@@ -1,72 +1,54 @@
 //! Shipped coefficients, parsed once; a test checks that they parse.
 
+use crate::logistic::Logistic;
 use ctx_types::{Certainty, Estimated, Ppm};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// P(a sentence answers), logistic.
-#[derive(Clone, Copy, Debug, Deserialize)]
+/// A check: a logistic with the threshold below which it objects, and what it catches there.
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SentenceModel {
-    pub bias: f64,
-    pub coverage: f64,
-    pub rarest: f64,
-    pub answer_type: f64,
-    pub heading: f64,
-    pub relevance: f64,
-    pub exact: f64,
-    pub position: f64,
-    pub symbols: f64,
-    pub table_row: f64,
+pub(crate) struct Check {
+    pub model: Logistic,
+    /// P below which the check objects, ppm.
+    pub threshold: u32,
+    /// Share of wrong answers it objects to.
+    pub catches: Rate,
+    /// Share of right answers it objects to.
+    pub rejects: Rate,
 }
 
-/// P(a quoted answer answers the question), logistic, with what it catches at its threshold.
+/// A share with the number of answers it was counted on; 0 marks a prior.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct AnswersModel {
+pub(crate) struct Rate {
+    pub ppm: u32,
     pub n: u32,
-    pub bias: f64,
-    pub coverage: f64,
-    pub answer_type: f64,
-    pub negation_mismatch: f64,
-    pub threshold: u32,
-    pub catches: u32,
-    pub rejects: u32,
-}
-
-/// P(a claim is supported by what it cites), logistic, with what it catches at its threshold.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SupportModel {
-    pub n: u32,
-    pub bias: f64,
-    pub coverage: f64,
-    pub bigrams: f64,
-    pub numbers_missing: f64,
-    pub negation_mismatch: f64,
-    pub threshold: u32,
-    pub catches: u32,
-    pub rejects: u32,
 }
 
 /// What resolving citations catches.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CitationRates {
-    pub catches: u32,
-    pub rejects: u32,
+    pub catches: Rate,
+    pub rejects: Rate,
 }
 
-/// `coefficients/local.json`.
+/// `coefficients/local.json`. Written by `fit_local` of the benchmarks.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Coefficients {
-    pub provenance: String,
-    pub sentence: SentenceModel,
+    pub provenance: serde_json::Value,
+    /// P(a sentence answers).
+    pub sentence: Logistic,
+    /// P(evidence in the context) below which nothing is read, ppm.
     pub evidence_min: u32,
+    /// P(the best sentence answers) below which nothing is quoted, ppm.
     pub sentence_min: u32,
-    pub answers_question: AnswersModel,
-    pub support: SupportModel,
+    /// P(the quoted sentences answer the question).
+    pub answers_question: Check,
+    /// P(a claim is supported by what it cites).
+    pub support: Check,
     pub citations: CitationRates,
 }
 
@@ -79,8 +61,8 @@ pub(crate) fn get() -> &'static Coefficients {
     &PARSED
 }
 
-/// Where the shipped coefficients come from.
-pub fn provenance() -> &'static str {
+/// Where the shipped coefficients come from: data, split, sizes, errors.
+pub fn provenance() -> &'static serde_json::Value {
     &get().provenance
 }
 
@@ -89,12 +71,8 @@ pub fn digest() -> String {
     ctx_types::id::sha256_hex(TEXT.as_bytes())[..16].to_owned()
 }
 
-pub(crate) fn sigmoid(z: f64) -> f64 {
-    1.0 / (1.0 + libm::exp(-z))
-}
-
 /// A counted rate with a Wilson-like spread, or a wide prior.
-pub(crate) fn rate(value: u32, n: u32) -> Estimated<Ppm> {
+pub(crate) fn rate(Rate { ppm: value, n }: Rate) -> Estimated<Ppm> {
     let p = f64::from(value) / 1e6;
     if n == 0 {
         return Estimated::new(
@@ -111,9 +89,25 @@ pub(crate) fn rate(value: u32, n: u32) -> Estimated<Ppm> {
 
 #[cfg(test)]
 mod tests {
+    use crate::logistic::Logistic;
+
     #[test]
     fn the_shipped_file_parses_and_is_named() {
-        assert!(!super::provenance().is_empty());
+        assert!(super::provenance().is_object());
         assert_eq!(super::digest().len(), 16);
+    }
+
+    #[test]
+    fn every_weight_belongs_to_a_feature_and_every_fit_to_observations() {
+        let shipped = super::get();
+        let fits: [(&Logistic, &[&str]); 3] = [
+            (&shipped.sentence, &crate::reading::SENTENCE),
+            (&shipped.answers_question.model, &crate::reading::ANSWER),
+            (&shipped.support.model, &crate::verify::support::CLAIM),
+        ];
+        for (model, names) in fits {
+            assert!(model.n > 0, "{names:?} is a prior");
+            assert!(model.weights.keys().all(|name| names.contains(&name.as_str())), "{:?} of {names:?}", model.weights);
+        }
     }
 }

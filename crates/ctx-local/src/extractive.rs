@@ -1,10 +1,10 @@
 //! The answerer without a model: sentences chosen and cited, or "insufficient evidence". It quotes; it never composes,
 //! counts or compares.
 
-use crate::coefficients::{self, sigmoid};
-use crate::question::{Wanted, holds, wanted};
-use crate::sentences::{Span, readable, sentences_of};
-use crate::words::{Idf, Stems};
+use crate::coefficients;
+use crate::logistic::Logistic;
+use crate::reading::{Reading, SENTENCE, Sentence};
+use crate::sentences::{Span, readable};
 use async_trait::async_trait;
 use ctx_contracts::{Answer, ContextPassage, PluginError, ReasonRequest, Reasoner};
 use ctx_types::passage::Locator;
@@ -14,10 +14,6 @@ use ctx_types::{ByteRange, Citation, Ppm, Strategy};
 const QUOTES_MAX: usize = 4;
 /// A further sentence must reach this share of the best one's probability.
 const FURTHER_SHARE: f64 = 0.6;
-/// A sentence with fewer content words says nothing by itself.
-const WORDS_MIN: usize = 3;
-/// Prose has below a twentieth of such signs, code a fifth.
-const SYMBOL_SHARE: f64 = 0.15;
 /// Two sentences sharing more of their stems than this say the same.
 const SAME_SHARE: f64 = 0.7;
 
@@ -25,11 +21,15 @@ const SAME_SHARE: f64 = 0.7;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extractive;
 
-struct Scored<'a> {
-    passage: &'a ContextPassage,
-    span: Span,
-    stems: Vec<String>,
-    probability: f64,
+/// A sentence chosen to be quoted.
+#[derive(Clone, Copy)]
+pub struct Quoted<'r, 'a> {
+    /// The sentence.
+    pub sentence: &'r Sentence<'a>,
+    /// Its logit.
+    pub logit: f64,
+    /// P(it answers).
+    pub probability: f64,
 }
 
 #[async_trait]
@@ -53,91 +53,41 @@ pub(crate) fn answer(goal: &str, language: &str, context: &[ContextPassage], evi
     if evidence.get() < shipped.evidence_min && !exact {
         return withheld(format!("the passages found are unlikely to hold the answer (P = {evidence})"));
     }
-    let mut scored = score(goal, language, context);
-    scored.sort_by(|a, b| {
-        b.probability.total_cmp(&a.probability).then(a.passage.label.cmp(&b.passage.label)).then(a.span.start.cmp(&b.span.start))
-    });
-    let best = scored.first().map_or(0.0, |s| s.probability);
-    if Ppm::from_share(best).get() < shipped.sentence_min {
-        return withheld(format!(
-            "no sentence of the {} passages answers the question (best P = {})",
-            context.len(),
-            Ppm::from_share(best)
-        ));
+    let reading = Reading::of(goal, language, context);
+    let chosen = choose(&reading, &shipped.sentence);
+    let best = Ppm::from_share(chosen.first().map_or(0.0, |quoted| quoted.probability));
+    if best.get() < shipped.sentence_min {
+        return withheld(format!("no sentence of the {} passages answers the question (best P = {best})", context.len()));
     }
-    write(choose(scored, best))
+    write(&chosen)
 }
 
 fn withheld(why: String) -> Answer {
     Answer { abstained: Some(why), ..Answer::default() }
 }
 
-fn score<'a>(goal: &str, language: &str, context: &'a [ContextPassage]) -> Vec<Scored<'a>> {
-    let model = coefficients::get().sentence;
-    let stems = Stems::new(language);
-    let asked = stems.content(goal);
-    let kind = wanted(goal);
-    let spans: Vec<(&ContextPassage, Span, Vec<String>)> = context
+/// The best sentence and further ones that add something, best first; at most [`QUOTES_MAX`].
+pub fn choose<'r, 'a>(reading: &'r Reading<'a>, model: &Logistic) -> Vec<Quoted<'r, 'a>> {
+    let scorer = model.for_features(&SENTENCE);
+    let mut scored: Vec<Quoted<'r, 'a>> = reading
+        .sentences
         .iter()
-        .flat_map(|p| sentences_of(&p.passage.locator.path, &p.passage.text).into_iter().map(move |s| (p, s)))
-        .map(|(p, s)| (p, s, stems.content(&p.passage.text[s.start..s.end])))
+        .map(|sentence| {
+            let logit = scorer.logit(&sentence.values);
+            Quoted { sentence, logit, probability: crate::logistic::sigmoid(logit) }
+        })
         .collect();
-    let texts: Vec<Vec<String>> = spans.iter().map(|(_, _, words)| words.clone()).collect();
-    let idf = Idf::over(&texts);
-    let rarest = asked
-        .iter()
-        .map(|w| (idf.of(w), w))
-        .filter(|(_, w)| texts.iter().any(|t| t.contains(w)))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, w)| w.clone());
-    spans
-        .into_iter()
-        .filter(|(passage, span, words)| {
-            !span.heading && words.len() >= WORDS_MIN && !echoes(goal, &passage.passage.text[span.start..span.end])
-        })
-        .map(|(passage, span, words)| {
-            let text = &passage.passage.text[span.start..span.end];
-            let heading = stems.content(&format!("{} {}", passage.passage.title, passage.passage.locator.section));
-            let z = model.bias
-                + model.coverage * idf.coverage(&asked, &words)
-                + model.rarest * f64::from(u8::from(rarest.as_ref().is_some_and(|r| words.contains(r))))
-                + model.answer_type * typed(kind, text)
-                + model.heading * idf.coverage(&asked, &heading)
-                + model.relevance * passage.relevance.share()
-                + model.exact * f64::from(u8::from(passage.exact))
-                + model.symbols * symbols(text)
-                + if text.starts_with('|') { model.table_row } else { 0.0 }
-                + model.position * (span.start as f64 / passage.passage.text.len().max(1) as f64);
-            Scored { passage, span, stems: words, probability: sigmoid(z) }
-        })
-        .collect()
-}
-
-/// Whether a sentence holds the question itself: examples and tests quote questions, they do not answer them.
-fn echoes(goal: &str, sentence: &str) -> bool {
-    let plain = |text: &str| crate::words::raw_words(text).join(" ");
-    let asked = plain(goal);
-    asked.contains(' ') && plain(sentence).contains(&asked)
-}
-
-/// How much of a sentence is made of the signs that code is made of, 0 for prose, 1 from [`SYMBOL_SHARE`] on.
-fn symbols(text: &str) -> f64 {
-    let signs = text.chars().filter(|c| matches!(c, '{' | '}' | '(' | ')' | ';' | '=' | '<' | '>' | '&' | '[' | ']' | '"' | '\\')).count();
-    (signs as f64 / text.chars().count().max(1) as f64 / SYMBOL_SHARE).min(1.0)
-}
-
-fn typed(kind: Wanted, text: &str) -> f64 {
-    holds(kind, text)
-}
-
-/// The best sentence and further ones that add something.
-fn choose(scored: Vec<Scored<'_>>, best: f64) -> Vec<Scored<'_>> {
-    let mut chosen: Vec<Scored<'_>> = Vec::new();
+    scored.sort_by(|a, b| {
+        let place = |q: &Quoted<'_, '_>| (q.sentence.passage.label, q.sentence.span.start);
+        b.logit.total_cmp(&a.logit).then(place(a).cmp(&place(b)))
+    });
+    let best = scored.first().map_or(0.0, |quoted| quoted.probability);
+    let mut chosen: Vec<Quoted<'r, 'a>> = Vec::new();
     for candidate in scored {
         if chosen.len() == QUOTES_MAX || candidate.probability < best * FURTHER_SHARE {
             break;
         }
-        if chosen.iter().all(|c| shared(&c.stems, &candidate.stems) <= SAME_SHARE) {
+        if chosen.iter().all(|c| shared(&c.sentence.stems, &candidate.sentence.stems) <= SAME_SHARE) {
             chosen.push(candidate);
         }
     }
@@ -150,19 +100,19 @@ fn shared(a: &[String], b: &[String]) -> f64 {
     common as f64 / a.len().min(b.len()).max(1) as f64
 }
 
-fn write(chosen: Vec<Scored<'_>>) -> Answer {
+fn write(chosen: &[Quoted<'_, '_>]) -> Answer {
     let mut answer = Answer::default();
-    for scored in chosen {
-        let quote = &scored.passage.passage.text[scored.span.start..scored.span.end];
+    for Sentence { passage, span, .. } in chosen.iter().map(|quoted| quoted.sentence) {
+        let quote = &passage.passage.text[span.start..span.end];
         if !answer.text.is_empty() {
             answer.text.push('\n');
         }
-        answer.text.push_str(&format!("{} [{}]", readable(quote), scored.passage.label));
+        answer.text.push_str(&format!("{} [{}]", readable(quote), passage.label));
         answer.citations.push(Citation {
-            label: scored.passage.label,
-            passage: scored.passage.passage.id.clone(),
-            locator: narrowed(&scored.passage.passage.locator, &scored.passage.passage.text, scored.span),
-            title: scored.passage.passage.title.clone(),
+            label: passage.label,
+            passage: passage.passage.id.clone(),
+            locator: narrowed(&passage.passage.locator, &passage.passage.text, *span),
+            title: passage.passage.title.clone(),
             quote: Some(quote.to_owned()),
         });
     }
@@ -189,31 +139,7 @@ fn narrowed(locator: &Locator, text: &str, span: Span) -> Locator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctx_types::{Passage, SourceName};
-
-    fn passage(label: u32, text: &str) -> ContextPassage {
-        ContextPassage {
-            label,
-            passage: Passage {
-                id: format!("p{label}"),
-                locator: Locator {
-                    source: SourceName::new("docs").expect("literal"),
-                    path: format!("{label}.md"),
-                    bytes: ByteRange { start: 100, end: 100 + text.len() as u64 },
-                    line_start: 10,
-                    line_end: 10 + text.matches('\n').count() as u32,
-                    section: String::new(),
-                    also_at: Vec::new(),
-                },
-                title: String::new(),
-                text: text.to_owned(),
-                fingerprint: String::new(),
-                tokens: 50,
-            },
-            relevance: Ppm(600_000),
-            exact: false,
-        }
-    }
+    use crate::fixtures::passage;
 
     #[test]
     fn the_sentence_that_answers_is_quoted_with_its_line() {

@@ -5,14 +5,21 @@
 //! - [`SingleShot`] asks a model once, through the run's ledger, and maps its markers to passages.
 //! - [`Citations`], [`AnswersQuestion`], [`Support`]: checks with consequences.
 //!
-//! Coefficients are in `coefficients/local.json` with their provenance.
+//! Reading order: `sentences` → `words`, `directions`, `question` → [`reading`] (features) → [`logistic`] → `extractive`,
+//! `verify`. Coefficients are in `coefficients/local.json` with their provenance; `fit_local` of the benchmarks fits them
+//! through the public functions here, so that what is fitted is what runs.
 
 mod coefficients;
 mod computed;
+mod directions;
 mod extractive;
+#[cfg(test)]
+mod fixtures;
+pub mod logistic;
 pub mod markers;
 mod prompt;
 mod question;
+pub mod reading;
 mod sentences;
 mod single_shot;
 mod verify;
@@ -20,8 +27,8 @@ mod words;
 
 pub use coefficients::{digest, provenance};
 pub use computed::Computed;
-pub use extractive::Extractive;
+pub use extractive::{Extractive, Quoted, choose};
 pub use prompt::{ABSTAIN_SENTINEL, prompt};
 pub use sentences::{Span, readable, sentences, sentences_of};
 pub use single_shot::SingleShot;
-pub use verify::{AnswersQuestion, Citations, Support};
+pub use verify::{AnswersQuestion, CLAIM, Citations, Support, claim};

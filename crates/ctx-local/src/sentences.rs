@@ -1,6 +1,7 @@
 //! Sentences of a passage, as byte spans. Blocks first (blank lines, headings, list items, fences), then sentences within a
 //! block, so that a hard-wrapped line does not end one. Code stays whole.
 
+use ctx_types::passage::Locator;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Half-open byte span in the passage's text.
@@ -39,10 +40,44 @@ const CODE: &[&str] = &[
     "sh",
 ];
 
-/// Sentences of a passage of the file at `path`: of source code the comments, of everything else the text.
-pub fn sentences_of(path: &str, text: &str) -> Vec<Span> {
-    let code = path.rsplit_once('.').is_some_and(|(_, ending)| CODE.contains(&ending.to_ascii_lowercase().as_str()));
-    if code { comments(text) } else { sentences(text) }
+/// File name endings of YAML: there `---` begins a document, not a block about it.
+const YAML: &[&str] = &["yaml", "yml"];
+/// A block about the document longer than this is text, as it is to the reader of files.
+const FRONT_MATTER_LINES_MAX: usize = 500;
+
+/// Sentences of the passage at this place: of source code the comments, of everything else the text. What a file says about
+/// itself between two rules at its head (YAML or TOML) is no sentence.
+pub fn sentences_of(at: &Locator, text: &str) -> Vec<Span> {
+    let ending = at.path.rsplit_once('.').map_or(String::new(), |(_, ending)| ending.to_ascii_lowercase());
+    if CODE.contains(&ending.as_str()) {
+        return comments(text);
+    }
+    let head = at.bytes.start == 0 && !YAML.contains(&ending.as_str());
+    let from = if head { front_matter(text) } else { 0 };
+    let moved = |span: Span| Span { start: span.start + from, end: span.end + from, ..span };
+    sentences(&text[from..]).into_iter().map(moved).collect()
+}
+
+/// Bytes of the block between two rules that a file starts with; 0 if it starts with none. A block that the passage does not
+/// hold to its end is told from a rule above prose by its first line.
+fn front_matter(text: &str) -> usize {
+    let mut lines = text.split_inclusive('\n');
+    let Some(first) = lines.next() else { return 0 };
+    let (rule, sign) = match first.trim_start_matches('\u{feff}').trim_end() {
+        "---" => ("---", ':'),
+        "+++" => ("+++", '='),
+        _ => return 0,
+    };
+    let mut at = first.len();
+    for line in lines.take(FRONT_MATTER_LINES_MAX) {
+        at += line.len();
+        if line.trim_end() == rule || (rule == "---" && line.trim_end() == "...") {
+            return at;
+        }
+    }
+    let names = |line: &str| line.split_once(sign).is_some_and(|(key, _)| !key.is_empty() && !key.contains(char::is_whitespace));
+    let open = text.lines().nth(1).is_some_and(|line| names(&line.replacen(" =", "=", 1)));
+    if open { text.len() } else { 0 }
 }
 
 /// Runs of comment lines are prose; the code between them is not quoted.
@@ -149,7 +184,9 @@ fn prose(text: &str, start: usize, end: usize, out: &mut Vec<Span>) {
         let so_far = &flat[begin..stop];
         let last = so_far.trim_end().rsplit(' ').next().unwrap_or_default().to_lowercase();
         let abbreviated = ABBREVIATIONS.contains(&last.trim_start_matches(['(', '"'])) && stop < flat.len();
-        if !abbreviated {
+        // A stop within bold words ("**Retries.** They end …") ends no sentence: what follows says it.
+        let within_bold = so_far.matches("**").count() % 2 == 1 && flat[stop..].contains("**");
+        if !abbreviated && !within_bold {
             push(text, start + begin, start + stop, false, out);
             begin = stop;
         }
@@ -209,16 +246,51 @@ mod tests {
     }
 
     #[test]
+    fn bold_words_stay_with_what_they_introduce() {
+        assert_eq!(
+            texts("**Retries.** They end after five. Then a run fails."),
+            ["**Retries.** They end after five.", "Then a run fails."]
+        );
+        assert_eq!(texts("A stray ** mark. Another sentence."), ["A stray ** mark.", "Another sentence."]);
+    }
+
+    #[test]
     fn code_stays_whole_and_cjk_ends_at_its_stop() {
         assert_eq!(texts("```\nlet a. B\nx\n```\n会議。次へ。"), ["```\nlet a. B\nx\n```", "会議。", "次へ。"]);
         assert!(texts(" \n\n").is_empty());
     }
 
+    fn at(path: &str, start: u64, text: &str) -> Locator {
+        let bytes = ctx_types::ByteRange { start, end: start + text.len() as u64 };
+        Locator { bytes, path: path.to_owned(), ..crate::fixtures::passage(1, text).passage.locator }
+    }
+
+    fn of(path: &str, start: u64, text: &str) -> Vec<String> {
+        sentences_of(&at(path, start, text), text).into_iter().map(|s| readable(&text[s.start..s.end])).collect()
+    }
+
+    #[test]
+    fn what_a_file_says_about_itself_at_its_head_is_no_sentence() {
+        let body = "# Retries\n\nRetries stop after five attempts.\n";
+        for head in
+            ["---\ntitle: Retries\ndescription: How often retries happen.\n---\n", "+++\ntitle = 'Retries'\n+++\n", "---\na: b\n...\n"]
+        {
+            let text = format!("{head}{body}");
+            assert_eq!(of("a.md", 0, &text), ["# Retries", "Retries stop after five attempts."], "{head}");
+            let spans = sentences_of(&at("a.md", 0, &text), &text);
+            assert_eq!(&text[spans[1].start..spans[1].end], "Retries stop after five attempts.");
+        }
+        let cut = "---\ntitle: Retries\ndescription: A block longer than its passage.\n";
+        assert!(of("a.md", 0, cut).is_empty());
+        assert_eq!(of("a.md", 0, "---\n\nA rule above prose.\n"), ["---", "A rule above prose."]);
+        assert_eq!(of("a.md", 90, "---\nlate: no head of a file\n---\n").len(), 1);
+        assert_eq!(of("a.yaml", 0, "---\nlimit: 5 attempts\n---\n").len(), 1);
+    }
+
     #[test]
     fn of_code_only_comments_are_prose() {
         let text = "/// Decides the plan. It is\n/// pure, e.g. the value of\n/// the sum.\nfn decide() { let a = \"x. Y\"; }\n// Done.\n";
-        let found: Vec<String> = sentences_of("a.rs", text).into_iter().map(|s| readable(&text[s.start..s.end])).collect();
-        assert_eq!(found, ["Decides the plan.", "It is pure, e.g. the value of the sum.", "Done."]);
+        assert_eq!(of("a.rs", 0, text), ["Decides the plan.", "It is pure, e.g. the value of the sum.", "Done."]);
     }
 
     #[test]

@@ -141,16 +141,6 @@ impl Idf {
         let df = f64::from(self.frequency.get(stem).copied().unwrap_or(0));
         libm::log(1.0 + (f64::from(self.texts) - df + 0.5) / (df + 0.5))
     }
-
-    /// Share of the wanted stems' IDF mass that `have` holds; 0 when nothing is wanted.
-    pub(crate) fn coverage(&self, wanted: &[String], have: &[String]) -> f64 {
-        let mut distinct: Vec<&String> = wanted.iter().collect();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let all: f64 = distinct.iter().map(|w| self.of(w)).sum();
-        let held: f64 = distinct.iter().filter(|w| have.contains(w)).map(|w| self.of(w)).sum();
-        if all > 0.0 { held / all } else { 0.0 }
-    }
 }
 
 #[cfg(test)]

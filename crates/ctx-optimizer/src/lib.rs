@@ -22,6 +22,7 @@ pub mod score;
 pub mod search;
 pub mod sensitivity;
 mod through;
+pub mod worth;
 
 pub use problem::{CallShare, Frame, Item, Problem, Totals};
 pub use search::{Candidate, Solution, brute_force, solve};

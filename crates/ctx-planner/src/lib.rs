@@ -32,7 +32,7 @@ use ctx_intent::IntentModel;
 use ctx_types::{Constraints, Goal, Intent, Plan, Ppm, SourceName};
 
 /// Version of the planner: part of every plan-cache key. Moves when the same inputs may give another plan.
-pub const PLANNER_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+pub const PLANNER_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 
 /// The planner. Immutable; share it freely.
 #[derive(Clone, Debug)]

@@ -25,8 +25,8 @@ impl Verifier for Citations {
         VerifierEntry {
             name: "citations".to_owned(),
             checks: vec![Strategy::Extractive, Strategy::SingleShot],
-            catches: rate(rates.catches, 0),
-            rejects_right: rate(rates.rejects, 0),
+            catches: rate(rates.catches),
+            rejects_right: rate(rates.rejects),
             latency: latency(),
             proves_citations: true,
         }

@@ -2,11 +2,11 @@
 
 mod answers;
 pub(crate) mod citations;
-mod support;
+pub(crate) mod support;
 
 pub use answers::AnswersQuestion;
 pub use citations::Citations;
-pub use support::Support;
+pub use support::{CLAIM, Support, claim};
 
 use ctx_contracts::{ContextPassage, VerifyRequest};
 

@@ -1,10 +1,12 @@
 //! Whether each claim of a generated answer is supported by what it cites.
 
 use super::cited;
-use crate::coefficients::{self, SupportModel, rate, sigmoid};
+use crate::coefficients::{self, rate};
+use crate::directions::{self, Directions, similarity};
 use crate::markers::markers;
+use crate::reading::{names, pairs, share};
 use crate::sentences::sentences;
-use crate::words::{Idf, Stems, negates, numbers};
+use crate::words::{Idf, Stems, negates, numbers, raw_words};
 use async_trait::async_trait;
 use ctx_contracts::{ContextPassage, PluginError, Verifier, VerifyRequest};
 use ctx_types::catalog::VerifierEntry;
@@ -21,12 +23,12 @@ pub struct Support;
 #[async_trait]
 impl Verifier for Support {
     fn describe(&self) -> VerifierEntry {
-        let model = coefficients::get().support;
+        let check = &coefficients::get().support;
         VerifierEntry {
             name: "support".to_owned(),
             checks: vec![Strategy::SingleShot],
-            catches: rate(model.catches, model.n),
-            rejects_right: rate(model.rejects, model.n),
+            catches: rate(check.catches),
+            rejects_right: rate(check.rejects),
             latency: Estimated::new(Micros(300), Micros(50), Micros(3_000), Certainty::Prior, "stems of answer and context"),
             proves_citations: true,
         }
@@ -34,16 +36,15 @@ impl Verifier for Support {
 
     async fn verify(&self, request: VerifyRequest<'_>) -> Result<Verdict, PluginError> {
         let mut findings = super::citation_findings(&request);
-        let model = coefficients::get().support;
-        let stems = Stems::new(&request.intent.language);
-        let texts: Vec<Vec<String>> = request.context.iter().map(|p| stems.content(&p.passage.text)).collect();
-        let idf = Idf::over(&texts);
+        let check = &coefficients::get().support;
+        let model = check.model.for_features(&CLAIM);
+        let grounds = Grounds::over(&request.intent.language, request.context);
         let mut confidence = Ppm::ONE;
         for span in sentences(request.answer) {
             let sentence = &request.answer[span.start..span.end];
             let labels: Vec<String> = markers(sentence).into_iter().flat_map(|m| m.labels).collect();
             let claim = without_markers(sentence);
-            if stems.content(&claim).len() < CLAIM_WORDS_MIN {
+            if grounds.stems.content(&claim).len() < CLAIM_WORDS_MIN {
                 continue;
             }
             if labels.is_empty() {
@@ -51,9 +52,9 @@ impl Verifier for Support {
                 confidence = Ppm(0);
                 continue;
             }
-            let p = supported(&model, &stems, &idf, &claim, &cited(&labels, request.context));
+            let p = Ppm::from_share(model.probability(&grounds.claim(&claim, &cited(&labels, request.context))));
             confidence = confidence.min(p);
-            if p.get() < model.threshold {
+            if p.get() < check.threshold {
                 findings.push(format!("not supported by what it cites (P = {p}): {}", shortened(&claim)));
             }
         }
@@ -61,39 +62,87 @@ impl Verifier for Support {
     }
 }
 
-/// P(the cited passages support the claim).
-fn supported(model: &SupportModel, stems: &Stems, idf: &Idf, claim: &str, passages: &[&ContextPassage]) -> Ppm {
-    let text: String = passages.iter().map(|p| format!("{} {}\n", p.passage.title, p.passage.text)).collect();
-    let (wanted, have) = (stems.content(claim), stems.content(&text));
-    let said = numbers(&text);
-    let missing = numbers(claim).iter().filter(|n| !said.contains(n)).count();
-    let near = nearest(stems, &wanted, &text);
-    let z = model.bias
-        + model.coverage * idf.coverage(&wanted, &have)
-        + model.bigrams * bigram_share(&wanted, &have)
-        + model.numbers_missing * missing.min(2) as f64
-        + if negates(claim) != negates(near) { model.negation_mismatch } else { 0.0 };
-    Ppm::from_share(sigmoid(z))
+/// Features of a claim beside the passages it cites, in the order of [`claim`].
+///
+/// `coverage`: share of the claim's stems (by inverse document frequency) that the passages hold · `sentence`: that their best
+/// sentence holds · `similarity`: cosine to the nearest sentence · `passage`: cosine to all of them · `bigrams`: share of the
+/// claim's pairs of stems · `numbers_missing`, `names_missing`: of the claim, at most 2 · `negation`: one of claim and best
+/// sentence negates · `opposite`: one rises where the other falls.
+pub const CLAIM: [&str; 9] =
+    ["coverage", "sentence", "similarity", "passage", "bigrams", "numbers_missing", "names_missing", "negation", "opposite"];
+
+/// Features of one claim, by [`CLAIM`]; `cited` are labels of `context`.
+pub fn claim(text: &str, language: &str, context: &[ContextPassage], cited: &[u32]) -> [f64; CLAIM.len()] {
+    let passages: Vec<&ContextPassage> = context.iter().filter(|p| cited.contains(&p.label)).collect();
+    Grounds::over(language, context).claim(text, &passages)
 }
 
-/// The sentence that shares most with the claim: negation is compared there, not anywhere in the passage.
-fn nearest<'a>(stems: &Stems, wanted: &[String], text: &'a str) -> &'a str {
-    sentences(text)
-        .into_iter()
-        .map(|s| &text[s.start..s.end])
-        .max_by_key(|s| {
-            let have = stems.content(s);
-            wanted.iter().filter(|w| have.contains(w)).count()
-        })
-        .unwrap_or_default()
+/// What claims of an answer are held against.
+struct Grounds {
+    stems: Stems,
+    idf: Idf,
+    directions: Directions,
 }
 
-fn bigram_share(wanted: &[String], have: &[String]) -> f64 {
-    if wanted.len() < 2 {
-        return 0.0;
+impl Grounds {
+    fn over(language: &str, context: &[ContextPassage]) -> Grounds {
+        let stems = Stems::new(language);
+        let texts: Vec<&str> = context.iter().flat_map(|p| sentences_in(&p.passage.text)).collect();
+        let tokens: Vec<Vec<u32>> = texts.iter().map(|text| directions::tokens(text)).collect();
+        let idf = Idf::over(&texts.iter().map(|text| stems.content(text)).collect::<Vec<_>>());
+        Grounds { stems, idf, directions: Directions::over(tokens.iter()) }
     }
-    let held = wanted.windows(2).filter(|w| have.windows(2).any(|h| h == *w)).count();
-    held as f64 / (wanted.len() - 1) as f64
+
+    fn claim(&self, claim: &str, passages: &[&ContextPassage]) -> [f64; CLAIM.len()] {
+        let text: String = passages.iter().map(|p| format!("{}\n\n{}\n\n", p.passage.title, p.passage.text)).collect();
+        let (order, have) = (self.stems.content(claim), self.stems.content(&text));
+        let mut once = order.clone();
+        once.sort_unstable();
+        once.dedup();
+        let wanted: Vec<(String, f64)> = once.into_iter().map(|stem| (stem.clone(), self.idf.of(&stem))).collect();
+        let vector = self.directions.of(&directions::tokens(claim));
+        let near = |s: &str| similarity(vector.as_ref(), self.directions.of(&directions::tokens(s)).as_ref());
+        let covered = |s: &str| share(&wanted, &self.stems.content(s));
+        let parts = sentences_in(&text);
+        let best = parts.iter().copied().max_by(|a, b| covered(a).total_cmp(&covered(b))).unwrap_or_default();
+        let (said, words) = (numbers(&text), raw_words(&text));
+        let missing = |of: Vec<String>, held: &[String]| of.iter().filter(|w| !held.contains(w)).count().min(2) as f64;
+        [
+            share(&wanted, &have),
+            covered(best),
+            parts.iter().map(|s| near(s)).fold(0.0, f64::max),
+            near(&text),
+            pairs(&order, &have),
+            missing(numbers(claim), &said),
+            missing(names(claim), &words),
+            f64::from(u8::from(negates(claim) != negates(best))),
+            f64::from(u8::from(opposite(direction(claim), direction(best)))),
+        ]
+    }
+}
+
+fn sentences_in(text: &str) -> Vec<&str> {
+    sentences(text).into_iter().map(|s| &text[s.start..s.end]).collect()
+}
+
+/// Beginnings of words that say that something rises, and that it falls.
+const RISES: &[&str] =
+    &["increas", "higher", "rais", "promot", "enhanc", "improv", "activat", "induc", "upregulat", "more", "gain", "grow"];
+const FALLS: &[&str] =
+    &["decreas", "lower", "reduc", "inhibit", "suppress", "impair", "worsen", "block", "downregulat", "less", "fewer", "loss", "declin"];
+
+/// (rises, falls).
+fn direction(text: &str) -> (bool, bool) {
+    let words = raw_words(text);
+    let any = |list: &[&str]| words.iter().any(|w| list.iter().any(|start| w.starts_with(start)));
+    (any(RISES), any(FALLS))
+}
+
+/// One only rises, the other only falls.
+fn opposite(a: (bool, bool), b: (bool, bool)) -> bool {
+    let only_rises = |d: (bool, bool)| d.0 && !d.1;
+    let only_falls = |d: (bool, bool)| d.1 && !d.0;
+    (only_rises(a) && only_falls(b)) || (only_falls(a) && only_rises(b))
 }
 
 fn without_markers(sentence: &str) -> String {
@@ -112,4 +161,47 @@ fn shortened(claim: &str) -> String {
     const CHARS_MAX: usize = 80;
     let text: String = claim.trim().chars().take(CHARS_MAX).collect();
     if claim.trim().chars().count() > CHARS_MAX { format!("{text}…") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{self, request};
+
+    async fn verdict(answer: &str) -> Verdict {
+        let context = [
+            fixtures::passage(1, "The retention limit of audit logs is 25 days. Logs older than that are deleted every night."),
+            fixtures::passage(2, "Backups are stored in another building and nobody reads them."),
+        ];
+        let goal = ctx_types::Goal::new("How long are audit logs kept?");
+        let intent = fixtures::intent();
+        Support.verify(request(&goal, &intent, Strategy::SingleShot, answer, &[], &context)).await.expect("a verdict")
+    }
+
+    #[tokio::test]
+    async fn a_claim_that_its_passage_makes_passes() {
+        let verdict = verdict("The retention limit of audit logs is 25 days [1].").await;
+        assert!(verdict.passed, "{verdict:?}");
+    }
+
+    #[tokio::test]
+    async fn a_claim_that_cites_the_wrong_passage_or_makes_something_up_is_caught() {
+        for answer in ["The retention limit of audit logs is 25 days [2].", "Employees may borrow bicycles for 90 minutes [1]."] {
+            let verdict = verdict(answer).await;
+            assert!(!verdict.passed && verdict.findings[0].contains("not supported"), "{answer}: {verdict:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_claim_without_a_citation_is_caught() {
+        let verdict = verdict("Audit logs are kept for 25 days.").await;
+        assert!(!verdict.passed, "{verdict:?}");
+    }
+
+    #[test]
+    fn rising_is_the_opposite_of_falling() {
+        assert!(opposite(direction("X increases Y"), direction("Y was reduced")));
+        assert!(!opposite(direction("X increases Y"), direction("Y grew")));
+        assert!(!opposite(direction("X increases Y"), direction("less Y, more Z")));
+    }
 }

@@ -3,7 +3,7 @@
 //! A passage missing from a list gets nothing from it (no made-up rank), ranks start at one, ties are broken by place
 //! (path, first byte, id), and passages that hold an identifier of the goal literally stand above everything else.
 
-use ctx_cost::evidence::{self, ScoreProfile};
+use ctx_cost::evidence::{self, InList, ScoreProfile};
 use ctx_graph::{LegFusion, LegPath, NodeId};
 use ctx_types::{AccessPath, FuseMethod, Hit, Passage, Ppm, SourceName, Tokens};
 use std::collections::BTreeMap;
@@ -151,17 +151,22 @@ fn list(node: &NodeId, source: &SourceName, path: AccessPath, quota: Tokens, kee
         legs.iter().filter(|leg| leg.path == wanted).flat_map(|leg| &leg.hits).find(|hit| hit.passage.id == id).map_or(0.0, |hit| hit.score)
     };
     let ceiling = legs.iter().map(|leg| leg.ceiling).fold(0.0, f64::max);
-    let items = order.into_iter().take(keep).enumerate().map(|(at, hit)| {
+    let scored = |hit: &&Hit| {
         let id = hit.passage.id.as_str();
-        let exact = hit.exact || legs.iter().flat_map(|leg| &leg.hits).any(|other| other.exact && other.passage.id == id);
-        let share = evidence::share_of_ceiling(score_of(LegPath::Bm25, id), ceiling);
-        let rank = u32::try_from(at + 1).unwrap_or(u32::MAX);
-        let relevance = match hit.path {
-            // A computed result's score is the probability of its reading.
-            AccessPath::Table => Ppm::from_share(hit.score.clamp(0.0, 1.0)),
-            _ => evidence::relevance(share, score_of(LegPath::Dense, id), exact, rank),
-        };
-        Ranked { relevance, exact, passage: hit.passage.clone() }
+        InList {
+            bm25_share: evidence::share_of_ceiling(score_of(LegPath::Bm25, id), ceiling),
+            cosine: score_of(LegPath::Dense, id),
+            exact: hit.exact || legs.iter().flat_map(|leg| &leg.hits).any(|other| other.exact && other.passage.id == id),
+        }
+    };
+    let kept = &order[..keep.min(order.len())];
+    let scores_of: Vec<InList> = kept.iter().map(scored).collect();
+    let items = kept.iter().zip(&scores_of).zip(evidence::relevance(&scores_of));
+    let items = items.map(|((hit, scored), relevance)| {
+        // A computed result's score is the probability of its reading.
+        let computed = hit.path == AccessPath::Table;
+        let relevance = if computed { Ppm::from_share(hit.score.clamp(0.0, 1.0)) } else { relevance };
+        Ranked { relevance, exact: scored.exact, passage: hit.passage.clone() }
     });
     SourceList {
         node: node.clone(),

@@ -5,11 +5,13 @@ use super::models::Ledgered;
 use super::pack::{self, Limits};
 use super::{Context, Value};
 use ctx_contracts::{Answer, ContextPassage, ErrorKind, Freshness, PluginError, ReasonRequest, RetrieveRequest, VerifyRequest};
+use ctx_cost::{coefficients, quality};
 use ctx_graph::{LegPath, Node, NodeEnd, NodeOp, Resource};
+use ctx_optimizer::worth::{Length, Need};
 use ctx_scheduler::Step;
 use ctx_types::catalog::Locality;
 use ctx_types::trace::NodeActual;
-use ctx_types::{FuseMethod, Layout, Micros, ModelName, Sensitivity, SourceName, Strategy, Tokens};
+use ctx_types::{FuseMethod, Layout, Micros, ModelName, Operator, Ppm, Sensitivity, SourceName, Stage, Strategy, Tokens};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -195,9 +197,11 @@ async fn packed(context: &Context, inputs: &Inputs, limits: Limits, layout: Layo
     };
     let mut found = pack::candidates(&merged);
     let quotas: Vec<Tokens> = merged.lists.iter().map(|list| list.quota).collect();
+    let (need, length) = (Need::of(&inputs.planned.plan.intent), length(context, inputs));
     let (mut stale, mut current) = (BTreeSet::new(), BTreeSet::new());
-    let chosen = loop {
-        let chosen = pack::choose(&found, &stale, &quotas, limits);
+    let (fitting, chosen) = loop {
+        let fitting = pack::fitting(&found, &stale, &quotas, limits);
+        let chosen = pack::paying(&found, &fitting, &merged, need, length);
         let before = stale.len();
         for &at in chosen.iter().filter(|at| !current.contains(*at)).collect::<Vec<_>>() {
             let passage = &found.all[at].ranked.passage;
@@ -213,22 +217,43 @@ async fn packed(context: &Context, inputs: &Inputs, limits: Limits, layout: Layo
             stale.insert(at);
         }
         if stale.len() == before {
-            break chosen;
+            break (fitting, chosen);
         }
     };
     let by_list = pack::by_list(&found, &chosen, merged.lists.len());
-    let evidence = pack::evidence(&merged, &by_list);
+    let evidence = pack::evidence(&merged, &found, &fitting, &chosen, need);
+    if chosen.len() < fitting.len() {
+        found.dropped.push(format!("{} that fit: each adds less to P(evidence) than its length costs", fitting.len() - chosen.len()));
+    }
     let passages = pack::arrange(chosen.iter().map(|&at| found.all[at].ranked.clone()).collect(), layout);
     let notes = stale_notes(stale.len());
-    let by_node = merged.lists.iter().zip(&by_list).map(|(list, (_, tokens))| (list.node.clone(), *tokens)).collect();
+    let by_node = merged.lists.iter().zip(&by_list).map(|(list, tokens)| (list.node.clone(), *tokens)).collect();
     let actual = NodeActual {
         hits: u32::try_from(passages.len()).ok(),
-        tokens: Some(by_list.iter().map(|(_, tokens)| *tokens).sum()),
+        tokens: Some(by_list.iter().copied().sum()),
         evidence: Some(evidence),
         dropped: found.dropped,
         ..NodeActual::default()
     };
     Ok(Done { notes, ..Done::passed(Value::Context(Arc::new(Packed { passages, evidence, by_node })), actual) })
+}
+
+/// What a longer context costs the planned answerer. One that was measured not to lose by length is held to the prior of
+/// models: another may take its place, and what is sent should not depend on which.
+fn length(context: &Context, inputs: &Inputs) -> Length {
+    let plan = &inputs.planned.plan;
+    let answer = plan.chosen(&Stage::Answer).map(|chosen| &chosen.alternative.operator);
+    let (strategy, model) = match answer {
+        Some(Operator::Answer { strategy, model }) => (*strategy, model.as_ref()),
+        _ => (Strategy::Extractive, None),
+    };
+    let entry = model.and_then(|name| context.prepared.catalog.models.get(name));
+    let quality = quality::answerer(strategy, entry, layout_of(&inputs.planned), &plan.intent);
+    let prior = Ppm(coefficients::quality().dilution);
+    let weights = &plan.goal.weights;
+    let price = entry.and_then(|entry| entry.prices.input).map_or(0.0, |price| price.get() as f64 / 1e3);
+    let worth = weights.acc as f64 * quality.right_with.value.share() * weights.cost_scale.get() as f64;
+    Length { dilution: quality.dilution.max(prior).share(), per_token: if worth > 0.0 { price * weights.cost as f64 / worth } else { 0.0 } }
 }
 
 fn stale_notes(stale: usize) -> Vec<String> {

@@ -1,13 +1,15 @@
 //! Which passages go into the context, and in which order. Pure; freshness is the caller's.
 //!
 //! Byte-identical passages become one that says where else it stands; near-duplicates and overlapping spans form
-//! clusters of which at most one is taken; documents and sources have caps. The choice itself is an exact knapsack:
-//! first per source within its quota, then what is left of the budget over what is left of the passages.
+//! clusters of which at most one is taken; documents and sources have caps. What fits is an exact knapsack: first per source
+//! within its quota, then what is left of the budget over what is left of the passages. Of what fits, only what adds more to
+//! P(evidence) than its length costs is sent.
 
-use super::lists::{Merged, Ranked};
+use super::lists::{Merged, Ranked, SourceList};
 use ctx_contracts::ContextPassage;
 use ctx_optimizer::packing::{PackItem, pack as knapsack};
-use ctx_types::{Layout, Ppm, Tokens};
+use ctx_optimizer::worth::{self, Evidence, Length, Need};
+use ctx_types::{AccessPath, Layout, Ppm, Tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words of one shingle.
@@ -109,8 +111,8 @@ fn fnv(words: &[String]) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Indices of the chosen candidates, ascending (fused order).
-pub(crate) fn choose(found: &Candidates, stale: &BTreeSet<usize>, quotas: &[Tokens], limits: Limits) -> Vec<usize> {
+/// Indices of the candidates that fit, ascending (fused order).
+pub(crate) fn fitting(found: &Candidates, stale: &BTreeSet<usize>, quotas: &[Tokens], limits: Limits) -> Vec<usize> {
     let all = &found.all;
     let mut taken: BTreeSet<usize> = BTreeSet::new();
     if quotas.len() > 1 {
@@ -170,6 +172,20 @@ fn best_of(all: &[Candidate], taken: BTreeSet<usize>, passages: Option<u32>) -> 
     chosen
 }
 
+/// Of the candidates that fit, those that pay. A source that is read whole is sent whole, and a computed result always.
+pub(crate) fn paying(found: &Candidates, fitting: &[usize], merged: &Merged, need: Need, length: Length) -> Vec<usize> {
+    let whole = |list: usize| merged.lists.get(list).is_some_and(|list| matches!(list.path, AccessPath::Whole | AccessPath::Table));
+    let passages: Vec<worth::Passage> = fitting
+        .iter()
+        .map(|&at| {
+            let Candidate { list, ranked, .. } = &found.all[at];
+            let tokens = u64::from(ranked.passage.tokens);
+            worth::Passage { relevance: ranked.relevance, tokens, fixed: ranked.exact || whole(*list) }
+        })
+        .collect();
+    worth::paying(&passages, need, length).into_iter().map(|at| fitting[at]).collect()
+}
+
 /// Prompt order, labelled from 1. Best first, or best at both ends.
 pub(crate) fn arrange(chosen: Vec<Ranked>, layout: Layout) -> Vec<ContextPassage> {
     let mut front = Vec::with_capacity(chosen.len());
@@ -186,21 +202,30 @@ pub(crate) fn arrange(chosen: Vec<Ranked>, layout: Layout) -> Vec<ContextPassage
         .collect()
 }
 
-/// Per list: passages chosen and their tokens.
-pub(crate) fn by_list(found: &Candidates, chosen: &[usize], lists: usize) -> Vec<(usize, Tokens)> {
-    let mut sums = vec![(0, Tokens(0)); lists];
+/// Per list: tokens of what was chosen.
+pub(crate) fn by_list(found: &Candidates, chosen: &[usize], lists: usize) -> Vec<Tokens> {
+    let mut sums = vec![Tokens(0); lists];
     for &at in chosen {
         let candidate = &found.all[at];
-        sums[candidate.list].0 += 1;
-        sums[candidate.list].1 += Tokens(u64::from(candidate.ranked.passage.tokens));
+        sums[candidate.list] += Tokens(u64::from(candidate.ranked.passage.tokens));
     }
     sums
 }
 
-/// P(the needed evidence is in the context): 1 − Π(1 − p) over the sources, each calibrated on what of it was packed.
-pub(crate) fn evidence(merged: &Merged, packed: &[(usize, Tokens)]) -> Ppm {
-    let miss = merged.lists.iter().zip(packed).map(|(list, (read, _))| 1.0 - list.evidence(*read).share()).product::<f64>();
-    Ppm::from_share(1.0 - miss)
+/// P(the needed evidence is in the context): 1 − Π(1 − p) over the sources, each calibrated on what of it fits, times the
+/// share of that which the passages sent hold.
+pub(crate) fn evidence(merged: &Merged, found: &Candidates, fitting: &[usize], sent: &[usize], need: Need) -> Ppm {
+    let held = |list: usize, of: &[usize]| {
+        let mine = of.iter().filter(|&&at| found.all[at].list == list);
+        Evidence::of(need, mine.map(|&at| found.all[at].ranked.relevance)).share()
+    };
+    let miss = |(at, list): (usize, &SourceList)| {
+        let read = fitting.iter().filter(|&&c| found.all[c].list == at).count();
+        let (all, kept) = (held(at, fitting), held(at, sent));
+        let share = if all > 0.0 { (kept / all).min(1.0) } else { 1.0 };
+        1.0 - list.evidence(read).share() * share
+    };
+    Ppm::from_share(1.0 - merged.lists.iter().enumerate().map(miss).product::<f64>())
 }
 
 #[cfg(test)]
@@ -230,7 +255,7 @@ mod tests {
     fn packed(merged: &Merged, limits: Limits) -> Vec<ContextPassage> {
         let found = candidates(merged);
         let quotas: Vec<Tokens> = merged.lists.iter().map(|list| list.quota).collect();
-        let chosen = choose(&found, &BTreeSet::new(), &quotas, limits);
+        let chosen = fitting(&found, &BTreeSet::new(), &quotas, limits);
         arrange(chosen.iter().map(|&at| found.all[at].ranked.clone()).collect(), Layout::ContextFirst)
     }
 
@@ -295,10 +320,32 @@ mod tests {
     }
 
     #[test]
+    fn what_adds_less_than_it_costs_is_not_sent_and_evidence_says_what_that_loses() {
+        let far: Vec<Hit> = (0..6)
+            .map(|at| hit(&format!("{at}.md"), 0, &format!("text number {at} of its own"), if at == 0 { 10.0 } else { 0.5 }))
+            .collect();
+        let near: Vec<Hit> = (0..6).map(|at| hit(&format!("{at}.md"), 0, &format!("text number {at} of its own"), 4.0)).collect();
+        let need = Need { one: 1.0, two: 0.0, every: 0.0 };
+        let length = Length { dilution: 0.5, per_token: 0.001 };
+        let sent = |hits: Vec<Hit>, length: Length| {
+            let list = merged(hits);
+            let found = candidates(&list);
+            let all = fitting(&found, &BTreeSet::new(), &[Tokens(10_000)], limits(10_000, None, None));
+            let sent = paying(&found, &all, &list, need, length);
+            (sent.len(), evidence(&list, &found, &all, &sent, need), evidence(&list, &found, &all, &all, need))
+        };
+        let (few, kept, all) = sent(far.clone(), length);
+        let (more, ..) = sent(near, length);
+        assert!(few < more, "{few} of a clear list, {more} of one that is not");
+        assert!(kept <= all && kept.get() * 10 >= all.get() * 8, "{kept} of {all}");
+        assert_eq!(sent(far, Length { dilution: 0.0, per_token: 0.0 }).0, 6, "length that costs nothing");
+    }
+
+    #[test]
     fn stale_passages_are_never_chosen() {
         let list = merged(vec![hit("a.md", 0, "first text", 9.0), hit("b.md", 0, "second text", 5.0)]);
         let found = candidates(&list);
-        let chosen = choose(&found, &BTreeSet::from([0]), &[Tokens(1000)], limits(1000, None, None));
+        let chosen = fitting(&found, &BTreeSet::from([0]), &[Tokens(1000)], limits(1000, None, None));
         assert_eq!(chosen, [1]);
     }
 }

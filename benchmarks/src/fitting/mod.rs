@@ -1,0 +1,15 @@
+//! Fitting what ships in `coefficients/`: observations from labelled collections, logistic regression, measures, files.
+//!
+//! - [`contexts`]: the context of each query, kept in a file, so that fits can be repeated without indexing again.
+//! - [`gold`]: which sentences answer, by collection.
+//! - [`regression`]: the solver. [`measures`]: AUC, calibration, intervals.
+//! - [`local`]: the sentence model, the two checks, and the table of right answers.
+
+pub mod claims;
+pub mod contexts;
+pub mod gold;
+pub mod local;
+pub mod measures;
+pub mod regression;
+pub mod report;
+pub mod write;
