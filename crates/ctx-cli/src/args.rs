@@ -437,6 +437,8 @@ pub(crate) struct SqlArgs {
     /// Neither load nor refresh the source first.
     #[arg(long)]
     pub(crate) no_index: bool,
+    #[command(flatten)]
+    pub(crate) who: WhoArgs,
 }
 
 /// Access paths that read one list. Hybrids are two of them and a fusion: `explain` and `run` show those.

@@ -1,6 +1,6 @@
 //! Configuration, sources and store of one invocation, and the runtime over them.
 
-use crate::args::{Global, SourceArgs};
+use crate::args::{Global, SourceArgs, WhoArgs};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Out;
@@ -101,6 +101,17 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Of these sources those that who asks may read: for commands that read without a plan. None at all is a failure.
+    pub(crate) async fn readable(&self, who: &WhoArgs, sources: &[SourceName], out: &Out) -> Result<Vec<SourceName>, Failure> {
+        let (readable, refused) = self.runtime.readable(&who.principal(), sources).await?;
+        let reasons: Vec<String> = refused.iter().map(|denial| format!("{}: {}", denial.rule, denial.reason)).collect();
+        if readable.is_empty() && !reasons.is_empty() {
+            return Err(Failure::blocked(reasons.join("; ")));
+        }
+        reasons.iter().for_each(|reason| out.note(&format!("note: not read: {reason}")));
+        Ok(readable)
     }
 
     /// Writes statistics and plan cache. A failure costs what this run taught, not its answer.

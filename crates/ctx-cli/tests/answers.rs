@@ -117,3 +117,42 @@ fn a_quote_executes_nothing() {
     let text = world.run(&["simulate", QUESTION, "--source", "docs=./docs"]);
     assert!(text.out.contains("P(right answer)") && text.out.contains("Reads: docs"), "{}", text.out);
 }
+
+#[test]
+fn who_may_not_read_gets_9_from_run_and_from_search_and_is_told_why() {
+    let world = World::with_docs();
+    world.write("ctxrt.yaml", "sources:\n  docs: {path: ./docs, readable_by: [staff]}\n");
+    for line in [["run", QUESTION], ["search", "staging"]] {
+        let done = world.run(&line);
+        assert_eq!((done.code, done.out.as_str()), (9, ""), "{line:?}: {}", done.err);
+        assert!(done.err.contains("readable_by") && done.err.contains("docs"), "{line:?}: {}", done.err);
+        let done = world.run(&[&line[..], &["--role", "staff"]].concat());
+        assert_eq!(done.code, 0, "{line:?}: {}", done.err);
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_read_is_10_and_not_a_lack_of_evidence() {
+    let world = World::with_docs();
+    world.write("occupied", "a file where the store's folder should be");
+    for line in [["run", QUESTION], ["search", "staging"], ["explain", QUESTION]] {
+        let done = world.run(&[&line[..], &["--source", "docs=./docs", "--store", "occupied"]].concat());
+        let expected = if line[0] == "explain" { 0 } else { 10 };
+        assert_eq!(done.code, expected, "{line:?}: {}\n{}", done.out, done.err);
+        assert!(done.err.contains("occupied") || done.out.contains("occupied"), "{line:?}: {}\n{}", done.out, done.err);
+    }
+}
+
+#[test]
+fn counts_of_nothing_and_negative_numbers_are_bad_input_in_words() {
+    let world = World::with_docs();
+    for (line, wanted) in [
+        (["search", "staging", "-k", "0"], "at least 1"),
+        (["run", QUESTION, "--final-k", "0"], "at least 1"),
+        (["run", QUESTION, "--max-cost-usd", "-1"], "at least 0"),
+    ] {
+        let done = world.run(&[&line[..], &["--source", "docs=./docs"]].concat());
+        assert_eq!(done.code, 2, "{line:?}: {}", done.err);
+        assert!(done.err.contains(wanted), "{line:?}: {}", done.err);
+    }
+}

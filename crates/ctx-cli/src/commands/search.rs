@@ -27,14 +27,8 @@ pub(crate) async fn search(global: &Global, args: &SearchArgs, out: &Out, interr
         Leg::Dense => AccessPath::Dense,
         Leg::Whole => AccessPath::Whole,
     };
-    let (readable, refused) = session.runtime.readable(&args.who.principal(), &session.sources()).await?;
-    let reasons: Vec<String> = refused.iter().map(|denial| format!("{}: {}", denial.rule, denial.reason)).collect();
-    if readable.is_empty() {
-        return Err(Failure::blocked(format!("searching {}: {}", args.query, reasons.join("; "))));
-    }
-    reasons.iter().for_each(|reason| out.note(&format!("note: not searched: {reason}")));
     let mut hits = Vec::new();
-    for source in readable {
+    for source in session.readable(&args.who, &session.sources(), out).await? {
         let request = RetrieveRequest { source, path, query: args.query.clone(), k: args.k };
         hits.extend(until(interrupt, retrieve(&session, &request)).await??);
     }

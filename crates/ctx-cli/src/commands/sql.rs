@@ -13,6 +13,7 @@ use serde_json::json;
 pub(crate) async fn sql(global: &Global, args: &SqlArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
     let session = Session::open(global, &args.sources, out).await?;
     let source = only_tables(&session)?;
+    session.readable(&args.who, std::slice::from_ref(&source), out).await?;
     if !args.no_index {
         session.freshen(out, interrupt).await?;
     }
