@@ -73,7 +73,7 @@ fn asked(collection: &Collection, all: &[Collection]) -> Vec<(Query, bool)> {
     collection.queries.iter().map(|query| (query.clone(), false)).chain(strangers.map(|query| (query, true))).collect()
 }
 
-/// The context: of the documents of the path's list that fit, those that a plan sends.
+/// The context: the documents of the path's list that fit, marked which of them a plan sends.
 fn observation(
     collection: &Collection,
     bench: &Workbench,
@@ -107,7 +107,7 @@ fn observation(
     };
     let (exact, read) = (list.iter().any(|item| item.exact), u32::try_from(fitting.len())?);
     let profile = ScoreProfile::new(&scores(LegPath::Bm25), legs.ceiling, &scores(LegPath::Dense), exact, read);
-    let passages = sent.into_iter().map(|at| packed(fitting[at].0, fitting[at].1)).collect();
+    let passages = fitting.iter().enumerate().map(|(at, (document, item))| packed(document, item, sent.contains(&at))).collect();
     Ok(Observation {
         collection: collection.name.clone(),
         query: query.id.clone(),
@@ -122,7 +122,7 @@ fn observation(
     })
 }
 
-fn packed(document: &Document, item: &RankedPassage) -> Packed {
+fn packed(document: &Document, item: &RankedPassage, sent: bool) -> Packed {
     let text = if document.title.is_empty() { document.text.clone() } else { format!("{}\n\n{}", document.title, document.text) };
     Packed {
         document: document.id.clone(),
@@ -131,5 +131,6 @@ fn packed(document: &Document, item: &RankedPassage) -> Packed {
         text,
         relevance: item.relevance.get(),
         exact: item.exact,
+        sent,
     }
 }

@@ -47,6 +47,7 @@ pub fn observe(
             text: text.clone(),
             relevance: 0,
             exact: false,
+            sent: true,
         };
         let mut packed: Vec<Packed> = vec![whole];
         packed.extend(observation.passages.iter().filter(|p| p.document != *document).cloned());

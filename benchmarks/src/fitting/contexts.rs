@@ -29,7 +29,7 @@ pub struct Observation {
     pub evidence: u32,
     /// Documents judged relevant.
     pub relevant: Vec<String>,
-    /// The context, in prompt order.
+    /// What fits, in prompt order; a plan sends a part of it.
     pub passages: Vec<Packed>,
 }
 
@@ -48,9 +48,16 @@ pub struct Packed {
     pub relevance: u32,
     /// Whether it holds an identifier of the query.
     pub exact: bool,
+    /// Whether a plan sends it.
+    pub sent: bool,
 }
 
 impl Observation {
+    /// The same with what a plan sends.
+    pub fn sent(&self) -> Observation {
+        Observation { passages: self.passages.iter().filter(|p| p.sent).cloned().collect(), ..self.clone() }
+    }
+
     /// The context as an answerer gets it; labels count from 1.
     pub fn context(&self) -> anyhow::Result<Vec<ContextPassage>> {
         self.passages.iter().zip(1..).map(|(packed, label)| packed.passage(label)).collect()

@@ -248,21 +248,10 @@ pub fn ranking(cases: &[&Case<'_>], model: &Logistic, seed: u64) -> Vec<(String,
         .collect()
 }
 
-/// Counts of right answers given evidence, by answer shape: weighted by the shapes' probabilities, shrunk to the pooled share.
-pub fn table(cases: &[&Case<'_>], answered: &[&Answered], quoted: &dyn Fn(&Case<'_>, &Answered) -> bool) -> BTreeMap<String, (f64, f64)> {
-    /// Answers by which a shape's share is drawn to the pooled one.
-    const SHRINKAGE: f64 = 10.0;
-    let mut counts: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-    let mut pooled = (0.0, 0.0);
-    for (case, a) in cases.iter().zip(answered).filter(|(case, _)| case.holds) {
-        let right = f64::from(u8::from(a.right && quoted(case, a)));
-        pooled = (pooled.0 + right, pooled.1 + 1.0);
-        for (shape, p) in &case.seen.shapes {
-            let slot = counts.entry(shape.clone()).or_default();
-            let p = f64::from(*p) / 1e6;
-            *slot = (slot.0 + p * right, slot.1 + p);
-        }
-    }
-    let rate = pooled.0 / f64::max(pooled.1, 1.0);
-    counts.into_iter().map(|(shape, (right, n))| (shape, ((right + SHRINKAGE * rate) / (n + SHRINKAGE), n))).collect()
+/// Share of right answers given evidence, and the answers counted. Not by answer shape: in these collections shapes and
+/// collections go hand in hand, so that a shape's share would be a collection's.
+pub fn right_given_evidence(cases: &[&Case<'_>], answered: &[&Answered], quoted: &dyn Fn(&Case<'_>, &Answered) -> bool) -> (f64, usize) {
+    let held = cases.iter().zip(answered).filter(|(case, _)| case.holds);
+    let right: Vec<bool> = held.map(|(case, a)| a.right && quoted(case, a)).collect();
+    (right.iter().filter(|right| **right).count() as f64 / right.len().max(1) as f64, right.len())
 }

@@ -6,7 +6,7 @@ use ctx_contracts::{ErrorKind, PluginError};
 use ctx_runtime::{ExplainOptions, RunReport};
 use ctx_testkit::catalogs;
 use ctx_testkit::fakes::{FakeRetriever, Reply};
-use ctx_types::{Operator, Stage, Status};
+use ctx_types::{Goal, Objective, Operator, Stage, Status};
 use std::sync::Arc;
 use world::{QUESTION, World, goal};
 
@@ -32,10 +32,12 @@ fn scattered() -> World {
 
 #[tokio::test]
 async fn evidence_that_is_not_there_changes_the_rest_of_the_plan_within_the_run() {
+    // A model answers best from evidence, a quotation withholds best without.
+    let accurate = || Goal { objective: Objective::MaxAccuracy, ..goal(QUESTION, &[]) };
     let world = scattered();
     let runtime = world.runtime().await;
-    let first = runtime.plan(&goal(QUESTION, &[])).await.expect("feasible");
-    let report = runtime.run(&goal(QUESTION, &[])).await.expect("valid goal");
+    let first = runtime.plan(&accurate()).await.expect("feasible");
+    let report = runtime.run(&accurate()).await.expect("valid goal");
     let expected = &first.plan.estimate.evidence;
     let notes = report.outcome.notes.join("\n");
     assert!(report.outcome.evidence.is_some_and(|seen| seen < expected.low), "{:?} in {expected:?}", report.outcome.evidence);
@@ -50,10 +52,10 @@ async fn evidence_that_is_not_there_changes_the_rest_of_the_plan_within_the_run(
     assert!(report.trace.nodes.iter().all(|n| planned.graph.node(&ctx_graph::NodeId::new(n.node.clone())).is_some()));
 
     // The same lists give the same plan, and the running ceiling is the run's.
-    let again = scattered().runtime().await.run(&goal(QUESTION, &[])).await.expect("valid goal");
+    let again = scattered().runtime().await.run(&accurate()).await.expect("valid goal");
     assert_eq!(again.trace.plan, report.trace.plan);
     let analyze = ExplainOptions { analyze: true, ..ExplainOptions::default() };
-    let explained = scattered().runtime().await.explain(&goal(QUESTION, &[]), analyze).await.expect("valid goal");
+    let explained = scattered().runtime().await.explain(&accurate(), analyze).await.expect("valid goal");
     assert_eq!(explained.prepared.planned().map(|p| p.plan.id.clone()), Some(first.plan.id.clone()));
     assert_eq!(explained.report.map(|r| r.trace.plan), Some(planned.plan.id.clone()));
 }

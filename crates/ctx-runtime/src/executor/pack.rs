@@ -326,7 +326,7 @@ mod tests {
             .collect();
         let near: Vec<Hit> = (0..6).map(|at| hit(&format!("{at}.md"), 0, &format!("text number {at} of its own"), 4.0)).collect();
         let need = Need { one: 1.0, two: 0.0, every: 0.0 };
-        let length = Length { dilution: 0.5, per_token: 0.001 };
+        let length = Length { dilution: 0.02, per_token: 0.0 };
         let sent = |hits: Vec<Hit>, length: Length| {
             let list = merged(hits);
             let found = candidates(&list);
