@@ -69,7 +69,7 @@ impl TableView {
 
     fn result_of_own(&self, goal: &str, computed: &Computed) -> ComputedResult {
         ComputedResult {
-            values: computed.rows.iter().filter_map(whole_row).collect(),
+            values: computed.rows.iter().filter_map(|row| whole_row(row)).collect(),
             reading: OWN.to_owned(),
             sql: goal.trim().to_owned(),
             bound: Vec::new(),
@@ -87,7 +87,7 @@ impl TableView {
     /// The values of a result, computed again by the statement that it names.
     pub(crate) fn recompute(&self, result: &ComputedResult) -> Result<Vec<String>, EmbeddedError> {
         if result.reading == OWN {
-            return Ok(self.db.run_own(&result.sql, &Bounds::default())?.rows.iter().filter_map(whole_row).collect());
+            return Ok(self.db.run_own(&result.sql, &Bounds::default())?.rows.iter().filter_map(|row| whole_row(row)).collect());
         }
         let sql = Sql { text: result.sql.clone(), parameters: result.bound.clone() };
         Ok(values(&self.db.run(&sql, &Bounds::default())?))
@@ -129,7 +129,7 @@ fn values(computed: &Computed) -> Vec<String> {
 }
 
 /// A row of a person's own result: its cells in order.
-fn whole_row(row: &Vec<Option<String>>) -> Option<String> {
+fn whole_row(row: &[Option<String>]) -> Option<String> {
     (!row.is_empty()).then(|| row.iter().map(|cell| cell.as_deref().unwrap_or("NULL")).collect::<Vec<_>>().join(" | "))
 }
 
