@@ -3,7 +3,7 @@
 //! - `cargo run --release -p ctx-benchmarks --bin figures -- DATA OUT [WHICH...]` measures and writes `OUT/*.json` and
 //!   `OUT/README.md`; DATA holds the collections in the BEIR layout.
 //! - `cargo run --release -p ctx-benchmarks --bin word_figures -- DATA OUT [WHICH...]` does the same for sensitive values, prices,
-//!   token counts and intent.
+//!   token counts, intent and questions over tables.
 //! - `cargo bench -p ctx-benchmarks` times planning, the plan cache, retrieval and indexing without any data set.
 //! - `cargo run -p ctx-benchmarks --bin fit_evidence -- OUT COLLECTION...` writes what the evidence fits are made from.
 //! - `cargo run -p ctx-benchmarks --bin fit_local -- DATA OUT` fits answerers and checks that need no model.
@@ -20,5 +20,6 @@ pub mod machine;
 pub mod pii;
 pub mod planning;
 pub mod price_map;
+pub mod tables;
 pub mod text;
 pub mod token_counts;

@@ -1,16 +1,17 @@
-//! Figures about words rather than retrieval: sensitive values, prices, token counts, what a goal is read for.
+//! Figures about words rather than retrieval: sensitive values, prices, token counts, what a goal is read for, and what it
+//! means over tables.
 //!
-//! `word_figures DATA OUT [pii|prices|tokens|intent ...] [prices=FILE]`; without names all of them. A Presidio server named
+//! `word_figures DATA OUT [pii|prices|tokens|intent|questions_over_tables ...] [prices=FILE]`; without names all of them. A Presidio server named
 //! by `CTXRT_PRESIDIO` is measured beside the built-in detectors.
 #![allow(clippy::print_stdout)] // a program talks on stdout
 
 use anyhow::bail;
 use ctx_benchmarks::figure::Figures;
 use ctx_benchmarks::machine::Machine;
-use ctx_benchmarks::{intent, pii, price_map, token_counts};
+use ctx_benchmarks::{intent, pii, price_map, tables, token_counts};
 use std::path::PathBuf;
 
-const ALL: [&str; 4] = ["pii", "prices", "tokens", "intent"];
+const ALL: [&str; 5] = ["pii", "prices", "tokens", "intent", "questions_over_tables"];
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -27,6 +28,7 @@ async fn main() -> anyhow::Result<()> {
             "prices" => price_map::figures(&data, file)?,
             "tokens" => token_counts::figures(&data)?,
             "intent" => intent::figures(&data)?,
+            "questions_over_tables" => tables::figures(&data).await?,
             other => bail!("no figure is called {other}; there are: {}", ALL.join(", ")),
         };
         let group = Figures { name: name.to_owned(), machine, figures, details };

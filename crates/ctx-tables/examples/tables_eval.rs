@@ -15,6 +15,7 @@
 #![allow(clippy::print_stdout)]
 
 use ctx_tables::candidates::Grounded;
+use ctx_tables::equal::{is_right, normal};
 use ctx_tables::features::features;
 use ctx_tables::interpret::{interpret, interpret_rows};
 use ctx_tables::learn::{Example, Names, fit, logistic};
@@ -23,8 +24,8 @@ use ctx_tables::question::Question;
 use ctx_tables::rank::{Coefficients, Model, Refusal, log_odds, parse_with, plain, readings};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 type Anyhow<T> = Result<T, Box<dyn std::error::Error>>;
@@ -113,42 +114,6 @@ fn load(folder: &Path) -> Anyhow<World> {
         });
     }
     Ok(World { tables, asked })
-}
-
-/// Equal sets after normalisation; numbers by value.
-fn is_right(values: &[String], gold: &[String]) -> bool {
-    let set = |texts: &[String]| texts.iter().map(|text| normal(text)).collect::<BTreeSet<_>>();
-    !values.is_empty() && set(values) == set(gold)
-}
-
-/// The evaluator's normal form: citations, remarks in brackets and outer quotes at the end are no part of a value, numbers
-/// and dates compare by value, the rest by lower-case words without diacritics.
-fn normal(text: &str) -> String {
-    let mut rest = text.trim().to_owned();
-    loop {
-        let before = rest.clone();
-        rest = rest.trim_end_matches(['•', '♦', '†', '‡', '*', '#', '+', '.']).trim().to_owned();
-        for (open, close) in [('[', ']'), ('(', ')')] {
-            if let Some(at) = rest.strip_suffix(close).and_then(|inner| inner.rfind(open)).filter(|at| *at > 0) {
-                rest.truncate(at);
-                rest = rest.trim().to_owned();
-            }
-        }
-        if let Some(inner) = rest.strip_prefix('"').and_then(|r| r.strip_suffix('"')).filter(|inner| !inner.contains('"')) {
-            rest = inner.to_owned();
-        }
-        if rest == before {
-            break;
-        }
-    }
-    let bare: String = rest.chars().filter(|c| *c != ',').collect();
-    if let Ok(number) = bare.parse::<f64>() {
-        return ctx_tables::interpret::number((number * 1e6).round() / 1e6);
-    }
-    match ctx_tables::reading::read(&rest) {
-        Some(read) if read.form == ctx_tables::reading::Form::Date => format!("date {}", read.digits),
-        _ => ctx_tables::words::words(&rest).into_iter().map(|word| word.text).collect::<Vec<_>>().join(" "),
-    }
 }
 
 /// Signals of the best reading, its log-odds, whether its answer is right.

@@ -163,7 +163,13 @@ impl<'a> Grounded<'a> {
     }
 
     fn named_near(&self, column: ColumnId, span: Span) -> bool {
-        self.mentions.iter().any(|m| m.column == column && !m.span.overlaps(span) && m.span.distance(span) <= 3)
+        let near = |m: &Mention| m.column == column && !m.span.overlaps(span) && m.span.distance(span) <= 3;
+        self.mentions.iter().any(|mention| near(mention) && !self.is_tables_own(mention))
+    }
+
+    /// Whether the words that name a column are the table's own name: "orders" names no `ordered_on`.
+    pub fn is_tables_own(&self, mention: &Mention) -> bool {
+        (mention.span.start..mention.span.end).all(|at| self.table_named.contains(&at))
     }
 
     fn comparative_conditions(&self, comparative: &Comparative, found: &mut Vec<Condition>) {

@@ -1,6 +1,6 @@
 //! A query in words, for refusals and EXPLAIN.
 
-use crate::query::{Ask, Comparison, End, Filter, Function, Query, Test};
+use crate::query::{Ask, Comparison, End, Filter, Function, Query, Test, period};
 use crate::schema::{ColumnId, Table};
 
 /// Texts listed of one filter.
@@ -76,22 +76,12 @@ fn condition(table: &Table, filter: &Filter) -> String {
         Test::Compare(Comparison::Equal, digits) => format!("{column} is {digits}"),
         Test::Compare(sign, digits) => format!("{column} {} {digits}", sign.sql()),
         Test::Between(least, most) => match period(least, most) {
-            Some(period) => format!("{column} is in {period}"),
+            Some((year, 0)) => format!("{column} is in {year}"),
+            Some((year, month)) => format!("{column} is in {year}-{month:02}"),
             None => format!("{column} is from {least} to {most}"),
         },
         Test::Month(month) => format!("{column} is in month {month}"),
         Test::MonthDay(day) => format!("{column} is on day {} of month {}", day % 100, day / 100),
-    }
-}
-
-/// Keys of the first and last day that a year or month may have, as that year or month.
-fn period(least: &str, most: &str) -> Option<String> {
-    let (first, last) = (least.parse::<u64>().ok()?, most.parse::<u64>().ok()?);
-    let (year, month) = (first / 10_000, first / 100 % 100);
-    match last - first.min(last) {
-        9_999 if first % 10_000 == 0 && year > 0 => Some(year.to_string()),
-        99 if first % 100 == 0 && (1..=12).contains(&month) && year > 0 => Some(format!("{year}-{month:02}")),
-        _ => None,
     }
 }
 

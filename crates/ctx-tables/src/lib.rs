@@ -16,6 +16,7 @@
 
 pub mod candidates;
 pub mod describe;
+pub mod equal;
 pub mod features;
 pub mod interpret;
 pub mod learn;

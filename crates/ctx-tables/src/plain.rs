@@ -70,7 +70,8 @@ fn covered(on: &Grounded<'_>, candidate: &Candidate) -> Option<Vec<Span>> {
     let mut spans: Vec<Span> = candidate.conditions.iter().map(|at| on.conditions[*at].span).collect();
     for condition in candidate.conditions.iter().map(|at| &on.conditions[*at]) {
         let column = condition.filter.column;
-        let naming = on.mentions.iter().filter(|m| m.column == column && is_full(on, m) && m.span.distance(condition.span) <= 3);
+        let near = |m: &&Mention| m.column == column && is_full(on, m) && m.span.distance(condition.span) <= 3;
+        let naming = on.mentions.iter().filter(|m| near(m) && !on.is_tables_own(m));
         let before = spans.len();
         spans.extend(naming.map(|mention| mention.span));
         let alone = || only_of_its_form(on, column);
@@ -112,4 +113,58 @@ fn is_full(on: &Grounded<'_>, mention: &Mention) -> bool {
 fn only_of_its_form(on: &Grounded<'_>, column: ColumnId) -> bool {
     let form = on.table.columns[column].form();
     on.table.columns.iter().filter(|other| other.form() == form).count() == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::memory::Memory;
+    use crate::rank::{Refusal, parse};
+
+    fn orders() -> Memory {
+        let header = ["order_id", "customer", "city", "ordered_on", "shipped_on", "amount"].map(str::to_owned);
+        let rows = [
+            ["1001", "Ayr Ltd", "Glasgow", "2023-11-28", "2023-12-02", "120.50"],
+            ["1002", "Brio", "Turin", "2023-12-19", "2024-01-04", "75.00"],
+            ["1003", "Esk", "Leeds", "2024-02-20", "2024-02-23", "310.00"],
+            ["1004", "Dune", "Leeds", "2024-12-29", "2025-01-03", "640.10"],
+            ["1005", "Esk", "Leeds", "2024-05-30", "2024-06-03", "512.40"],
+        ];
+        Memory::new("orders", &header, &rows.map(|row| row.map(str::to_owned).to_vec()))
+    }
+
+    fn meant(goal: &str) -> String {
+        let memory = orders();
+        let parsed = parse(&[memory.offered()], goal);
+        match (parsed.refusal, parsed.best) {
+            (None, Some(choice)) => crate::describe::describe(&memory.table, &choice.query),
+            (refusal, _) => format!("refused: {}", refusal.unwrap_or(Refusal::NoMatch)),
+        }
+    }
+
+    #[test]
+    fn what_is_said_in_full_is_taken_at_its_word() {
+        for (goal, reading) in [
+            ("How many orders were shipped in 2024?", "number of rows in `orders` where `shipped_on` is in 2024"),
+            ("What is the total amount?", "total of `amount` in `orders`"),
+            ("sum of amount", "total of `amount` in `orders`"),
+            ("What is the average amount in Leeds?", "average of `amount` in `orders` where `city` is \"Leeds\""),
+            ("total amount per city", "total of `amount` by `city` in `orders`"),
+            ("How many orders have an amount over 300?", "number of rows in `orders` where `amount` > 300"),
+            ("top 2 customers by amount", "`customer` with the 2 greatest `amount` in `orders`"),
+        ] {
+            assert_eq!(meant(goal), reading, "{goal}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_left_over_is_no_plain_reading() {
+        for goal in [
+            "How many orders were returned in 2024?",
+            "What is the average price?",
+            "Why is the total amount so low?",
+            "What is the total?",
+        ] {
+            assert!(meant(goal).starts_with("refused"), "{goal}: {}", meant(goal));
+        }
+    }
 }

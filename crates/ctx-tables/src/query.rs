@@ -250,3 +250,14 @@ impl Ask {
         }
     }
 }
+
+/// Keys of the first and last day that a year or a month may have, as that year and month; month 0 for a year.
+pub fn period(least: &str, most: &str) -> Option<(u64, u64)> {
+    let (first, last) = (least.parse::<u64>().ok()?, most.parse::<u64>().ok()?);
+    let (year, month, day) = (first / 10_000, first / 100 % 100, first % 100);
+    match last.checked_sub(first)? {
+        9_999 if (month, day) == (0, 0) && (1..=9_998).contains(&year) => Some((year, 0)),
+        99 if day == 0 && (1..=12).contains(&month) && (1..=9_998).contains(&year) => Some((year, month)),
+        _ => None,
+    }
+}

@@ -312,7 +312,8 @@ pub fn parse_with(tables: &[Offered<'_>], goal: &str, model: &Model) -> Parsed {
     } else {
         None
     };
-    if refusal.is_some()
+    // What is said in full is meant rather than what leaves words over, however likely.
+    if (refusal.is_some() || !best.left.words.is_empty())
         && let Some(choice) = plain(tables, &question, &readings)
     {
         return Parsed { best: Some(choice), refusal: None };

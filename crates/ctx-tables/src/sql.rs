@@ -1,6 +1,6 @@
 //! A typed query as SQL text with bound values: one SELECT over one table, identifiers quoted, every value a parameter.
 
-use crate::query::{Ask, End, Filter, Function, Query, Test};
+use crate::query::{Ask, End, Filter, Function, Query, Test, period};
 use crate::reading::Form;
 use crate::schema::{ColumnId, LINE, ROW, Table};
 use crate::typing::ColumnType;
@@ -101,6 +101,15 @@ fn direction(end: End) -> &'static str {
     match end {
         End::Least => "ASC",
         End::Greatest => "DESC",
+    }
+}
+
+/// First day of a year or month, and the first day behind it.
+fn days((year, month): (u64, u64)) -> [String; 2] {
+    match month {
+        0 => [format!("{year:04}-01-01"), format!("{:04}-01-01", year + 1)],
+        12 => [format!("{year:04}-12-01"), format!("{:04}-01-01", year + 1)],
+        month => [format!("{year:04}-{month:02}-01"), format!("{year:04}-{:02}-01", month + 1)],
     }
 }
 
@@ -274,6 +283,10 @@ impl Writer<'_> {
         }
     }
 
+    fn is_date(&self, column: ColumnId) -> bool {
+        matches!(self.table.columns[column].ty, ColumnType::Date | ColumnType::Timestamp)
+    }
+
     fn test(&mut self, filter: &Filter) -> String {
         let cell = self.cell(filter.column);
         let number = self.number(filter.column);
@@ -286,6 +299,11 @@ impl Writer<'_> {
             Test::Compare(sign, digits) => {
                 self.parameters.push(digits.clone());
                 format!("{number} {} {}", sign.sql(), place(digits))
+            }
+            Test::Between(least, most) if self.is_date(filter.column) && period(least, most).is_some() => {
+                let name = quote(&self.table.columns[filter.column].name);
+                self.parameters.extend(period(least, most).map(days).into_iter().flatten());
+                format!("{name} >= CAST(? AS DATE) AND {name} < CAST(? AS DATE)")
             }
             Test::Between(least, most) => {
                 self.parameters.extend([least.clone(), most.clone()]);
