@@ -157,9 +157,6 @@ fn held(entry: &SourceEntry) -> f64 {
     if entry.state == SourceState::NoStatistics { UNCOUNTED } else { entry.passages.max(1) as f64 }
 }
 
-/// Median and upper latency of an answer, where known, and what its call costs.
-type AnswerStep = (Option<(Micros, Micros)>, CallCost);
-
 struct FrameBuilder<'a> {
     view: &'a View<'a>,
     cost: &'a CostInputs<'a>,
@@ -169,7 +166,7 @@ struct FrameBuilder<'a> {
     shapes: &'a [u32],
     models: &'a [ModelName],
     /// Latency and cost of an answer by its alternative and the pack budget: many frames share them.
-    answers: BTreeMap<(usize, Tokens), AnswerStep>,
+    answers: BTreeMap<(usize, Tokens), (Option<(Micros, Micros)>, CallCost)>,
 }
 
 /// What one call costs: expected apart from context, per context token, and at most.
