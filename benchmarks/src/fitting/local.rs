@@ -220,20 +220,23 @@ fn within(case: &Case<'_>, score: &dyn Fn(&[f64]) -> f64) -> (Option<f64>, bool)
     (auc(&pairs), best.is_some_and(|b| b.1))
 }
 
+/// A score of a sentence's features.
+type Score = dyn Fn(&[f64]) -> f64;
+
 /// Ranking of sentences where the context holds a positive: mean AUC within a query and precision of the best sentence, of the
 /// model and of dumb baselines.
 pub fn ranking(cases: &[&Case<'_>], model: &Logistic, seed: u64) -> Vec<(String, Mean, Mean)> {
     let scorer = model.for_features(&SENTENCE);
     let at = |name: &str| SENTENCE.iter().position(|n| *n == name).unwrap_or(0);
     let (coverage, similarity, standing, position) = (at("coverage"), at("similarity"), at("standing"), at("position"));
-    let systems: [(&str, Box<dyn Fn(&[f64]) -> f64>); 4] = [
+    let systems: [(&str, Box<Score>); 4] = [
         ("fitted", Box::new(move |x| scorer.logit(x))),
         ("weighted overlap", Box::new(move |x| x[coverage])),
         ("cosine", Box::new(move |x| x[similarity])),
         ("first sentence of the best passage", Box::new(move |x| x[standing] - x[position] / 1e3)),
     ];
     let held: Vec<&&Case<'_>> = cases.iter().filter(|case| case.positive.iter().any(|p| *p)).collect();
-    let of = |score: &dyn Fn(&[f64]) -> f64| {
+    let of = |score: &Score| {
         let found: Vec<(Option<f64>, bool)> = held.iter().map(|case| within(case, score)).collect();
         let areas: Vec<f64> = found.iter().filter_map(|f| f.0).collect();
         let firsts: Vec<f64> = found.iter().map(|f| f64::from(u8::from(f.1))).collect();
