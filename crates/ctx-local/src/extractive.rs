@@ -17,6 +17,10 @@ const FURTHER_SHARE: f64 = 0.6;
 /// Two sentences sharing more of their stems than this say the same.
 const SAME_SHARE: f64 = 0.7;
 
+/// A sentence that answers more likely than not is quoted whatever the scores of passages say: among few passages, scores tell
+/// little.
+const SURE: Ppm = Ppm(500_000);
+
 /// Quotes sentences.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extractive;
@@ -50,12 +54,12 @@ pub(crate) fn answer(goal: &str, language: &str, context: &[ContextPassage], evi
         return withheld("no passage was found".to_owned());
     }
     let exact = context.iter().any(|p| p.exact);
-    if evidence.get() < shipped.evidence_min && !exact {
-        return withheld(format!("the passages found are unlikely to hold the answer (P = {evidence})"));
-    }
     let reading = Reading::of(goal, language, context);
     let chosen = choose(&reading, &shipped.sentence);
     let best = Ppm::from_share(chosen.first().map_or(0.0, |quoted| quoted.probability));
+    if evidence.get() < shipped.evidence_min && !exact && best < SURE {
+        return withheld(format!("the passages found are unlikely to hold the answer (P = {evidence})"));
+    }
     if best.get() < shipped.sentence_min {
         return withheld(format!("no sentence of the {} passages answers the question (best P = {best})", context.len()));
     }
@@ -152,6 +156,23 @@ mod tests {
         let locator = &answer.citations[0].locator;
         assert_eq!((locator.line_start, locator.line_end), (11, 11));
         assert_eq!(locator.bytes.start, 100 + 15);
+    }
+
+    #[test]
+    fn a_sentence_that_says_it_is_quoted_although_so_few_passages_tell_little() {
+        let mut context = [passage(1, "The staging cluster is restarted every night at 03:15 by the job nightly-restart.")];
+        context[0].relevance = Ppm(340_000);
+        for (goal, said) in [
+            ("When is the staging cluster restarted?", true),
+            ("Which job restarts the staging cluster?", true),
+            ("Which colour has the flag of Burkina Faso?", false),
+            ("When is the production database restored?", false),
+            ("Who owns the staging cluster?", false),
+        ] {
+            let reading = Reading::of(goal, "en", &context);
+            let best = choose(&reading, &coefficients::get().sentence)[0].probability;
+            assert_eq!(answer(goal, "en", &context, Ppm(340_000)).abstained.is_none(), said, "{goal}: {best}");
+        }
     }
 
     #[test]

@@ -37,6 +37,13 @@ pub struct Length {
     pub per_token: f64,
 }
 
+impl Length {
+    /// What `more` tokens beside `tokens` cost of this P(evidence).
+    fn cost(&self, evidence: f64, tokens: f64, more: f64) -> f64 {
+        evidence * self.dilution * more / (std::f64::consts::LN_2 * tokens.max(DILUTION_FREE_TOKENS)) + self.per_token * more
+    }
+}
+
 /// A passage that fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
@@ -97,9 +104,8 @@ pub fn paying(passages: &[Passage], need: Need, length: Length) -> Vec<usize> {
     let (mut tokens, mut chosen) = (0u64, Vec::new());
     for at in order {
         let Passage { relevance, tokens: more, fixed } = passages[at];
-        let diluted =
-            evidence.share() * length.dilution * more as f64 / (std::f64::consts::LN_2 * (tokens as f64).max(DILUTION_FREE_TOKENS));
-        if chosen.is_empty() || fixed || evidence.gain(relevance) >= diluted + length.per_token * more as f64 {
+        let cost = length.cost(evidence.share(), tokens as f64, more as f64);
+        if chosen.is_empty() || fixed || evidence.gain(relevance) >= cost {
             evidence = evidence.with(relevance);
             tokens = tokens.saturating_add(more);
             chosen.push(at);
@@ -107,6 +113,32 @@ pub fn paying(passages: &[Passage], need: Need, length: Length) -> Vec<usize> {
     }
     chosen.sort_unstable();
     chosen
+}
+
+/// Ranks at which [`expected`] asks; between them passages count as equally likely.
+const RANKS: [u32; 12] = [1, 2, 3, 4, 5, 6, 8, 11, 15, 20, 28, 38];
+/// The rank up to which planning asks: no list is read deeper.
+pub const RANK_MAX: u32 = 50;
+
+/// How many of the first `most` passages would pay, before any is read: `within` is P(evidence) of the first so many, and all
+/// are `tokens` long.
+pub fn expected(within: &dyn Fn(u32) -> Ppm, most: u32, tokens: f64, need: Need, length: Length) -> u32 {
+    let (mut evidence, mut sent, mut before) = (Evidence::new(need), 0u32, 0.0);
+    for rank in RANKS.into_iter().filter(|rank| *rank < most).chain([most]) {
+        let (now, new) = (within(rank).share().max(before), rank - sent);
+        // As likely as all new ones together, each.
+        let each = 1.0 - libm::pow((1.0 - now) / (1.0f64 - before).max(1e-9), 1.0 / f64::from(new.max(1)));
+        for _ in 0..new {
+            let cost = length.cost(evidence.share(), f64::from(sent) * tokens, tokens);
+            if sent > 0 && evidence.gain(Ppm::from_share(each)) < cost {
+                return sent;
+            }
+            evidence = evidence.with(Ppm::from_share(each));
+            sent += 1;
+        }
+        before = now;
+    }
+    sent
 }
 
 #[cfg(test)]
@@ -135,6 +167,21 @@ mod tests {
     fn who_needs_two_passages_gets_the_second() {
         assert_eq!(paying(&passages(&[0.99, 0.3, 0.001]), TWO, LENGTH), [0, 1]);
         assert_eq!(paying(&passages(&[0.99, 0.3, 0.1]), EVERY, LENGTH), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_is_expected_to_be_sent_follows_what_further_passages_add() {
+        let flat = |rank: u32| Ppm::from_share(1.0 - libm::pow(0.9, f64::from(rank)));
+        let steep = |rank: u32| Ppm::from_share(0.9 + 0.0001 * f64::from(rank));
+        let few = expected(&steep, 40, 200.0, ONE, LENGTH);
+        let many = expected(&flat, 40, 200.0, ONE, LENGTH);
+        assert!(few <= 2 && many > 10 && many <= 40, "{few} and {many}");
+        assert_eq!(expected(&flat, 3, 200.0, ONE, LENGTH), 3);
+        assert_eq!(expected(&|_| Ppm(0), 7, 200.0, ONE, LENGTH), 7, "nothing is known: nothing is lost by length");
+        // As from passages that are as likely as they are expected to be.
+        let relevances: Vec<f64> = (0..40).map(|_| 0.1).collect();
+        let sent = paying(&passages(&relevances), ONE, LENGTH).len();
+        assert!(many.abs_diff(sent as u32) <= 1, "{many} expected, {sent} sent");
     }
 
     #[test]

@@ -4,11 +4,12 @@ use ctx_candidates::{FrameChoice, PlanSpace, View};
 use ctx_cost::{CostInputs, model, quality};
 use ctx_graph::latency;
 use ctx_optimizer::problem::{RESULT, TEXT};
+use ctx_optimizer::worth::{self, Length, Need};
 use ctx_optimizer::{CallShare, Frame, Item, Problem};
 use ctx_types::catalog::SourceState;
 use ctx_types::{
     AccessPath, Alternative, AlternativeEstimate, Certainty, FuseMethod, Layout, MicroNats, Micros, ModelEntry, ModelName, Operator,
-    PicoUsd, Ppm, SourceEntry, Stage, Strategy, Tokens,
+    PicoUsd, Ppm, SourceEntry, SourceName, Stage, Strategy, Tokens,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -40,10 +41,11 @@ pub(crate) fn assemble(view: &View<'_>, cost: &CostInputs<'_>, space: &PlanSpace
     let branches = space.groups.iter().filter(|(_, g)| g.len() > 1).count().max(1);
     let shapes = shapes(space);
     let quantile = view.limits.quantile().share();
+    let paying = paying(cost, space);
     let groups = space
         .groups
         .iter()
-        .map(|(_, members)| members.iter().map(|&m| item(cost, space, &estimates, m, (branches, quantile), &shapes)).collect())
+        .map(|(_, members)| members.iter().map(|&m| item(cost, space, &estimates, m, (branches, quantile), (&shapes, &paying))).collect())
         .collect();
     let answerable = answerable(cost, space);
     let models: Vec<ModelName> = cost.catalog.models.keys().cloned().collect();
@@ -85,7 +87,7 @@ fn item(
     estimates: &[AlternativeEstimate],
     member: usize,
     (branches, quantile): (usize, f64),
-    shapes: &[u32],
+    (shapes, paying): (&[u32], &BTreeMap<(SourceName, AccessPath), u32>),
 ) -> Item {
     let alternative = &space.alternatives[member];
     let estimate = &estimates[member];
@@ -106,13 +108,14 @@ fn item(
     let Some(entry) = cost.catalog.sources.get(source) else { return zero };
     let within = estimate.evidence.as_ref().map_or(Ppm(0), |e| e.value);
     let unlimited = model::evidence_of(cost, source, entry, *path, model::expected_passages(cost, entry, *k, Tokens(u64::MAX))).value;
+    let fits = estimate.tokens.as_ref().map_or(Tokens(0), |t| t.value);
     let step = estimate.latency.as_ref().map_or((Micros(0), Micros(0)), |l| (l.value, l.high));
     // Every source that might be read counts as a branch, so the bound also holds when fewer are.
     let level = |q: f64| latency::join_level(q, branches as u32);
     Item {
         evidence: within.to_micro_nats(),
         loss: ratio_nats(unlimited, within),
-        tokens: estimate.tokens.as_ref().map_or(Tokens(0), |t| t.value),
+        tokens: sent(cost, entry, (*k, *quota), fits, paying.get(&(source.clone(), *path)).copied()),
         quota: *quota,
         latency_p50: latency::quantile(step, level(0.5)),
         latency_p90: latency::quantile(step, level(quantile)),
@@ -120,6 +123,30 @@ fn item(
         brings: if *path == AccessPath::Table { RESULT } else { TEXT },
         ..zero
     }
+}
+
+/// How many passages of a source's ranked lists are expected to pay, by path. A source read whole is sent whole, and so is
+/// what the goal names.
+fn paying(cost: &CostInputs<'_>, space: &PlanSpace) -> BTreeMap<(SourceName, AccessPath), u32> {
+    let mut out = BTreeMap::new();
+    let length = Length { dilution: Ppm(ctx_cost::coefficients::quality().dilution).share(), per_token: 0.0 };
+    let need = Need::of(cost.intent);
+    for alternative in &space.alternatives {
+        let (Stage::Access(source), Operator::Access { path, .. }) = (&alternative.stage, &alternative.operator) else { continue };
+        let ranked = matches!(path, AccessPath::Bm25 | AccessPath::Dense | AccessPath::HybridLinear | AccessPath::HybridRrf);
+        let Some(entry) = cost.catalog.sources.get(source).filter(|_| ranked) else { continue };
+        let within = |passages: u32| model::evidence_of(cost, source, entry, *path, f64::from(passages)).value;
+        out.entry((source.clone(), *path))
+            .or_insert_with(|| worth::expected(&within, worth::RANK_MAX, model::mean_passage(entry), need, length));
+    }
+    out
+}
+
+/// Context tokens of an alternative: of what is read and fits, what is expected to pay.
+fn sent(cost: &CostInputs<'_>, entry: &SourceEntry, (k, quota): (u32, Tokens), fits: Tokens, paying: Option<u32>) -> Tokens {
+    let read = model::expected_passages(cost, entry, k, quota).max(1.0);
+    let share = paying.map_or(1.0, |passages| f64::from(passages) / read).min(1.0);
+    Tokens((fits.get() as f64 * share).round() as u64)
 }
 
 /// ln(p_all / p_within) in micro-nats, zero when nothing is lost.

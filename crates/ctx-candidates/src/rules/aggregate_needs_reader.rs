@@ -5,9 +5,9 @@ use crate::View;
 use ctx_types::intent::AnswerShape;
 use ctx_types::{AccessPath, Alternative, Operator, Ppm, SourceEntry, SourceKind, Strategy};
 
-/// From this probability on the goal is taken to need more than quoting: the point where a wrong answer becomes likelier
-/// than a right one.
-const THRESHOLD: Ppm = Ppm(500_000);
+/// From this probability on the goal is taken to need more than quoting. Below it the estimate decides: P(right) of a quotation
+/// is weighted by the probability that one is enough.
+const THRESHOLD: Ppm = Ppm(900_000);
 
 pub(super) fn prune(view: &View<'_>, alternative: &Alternative) -> Option<String> {
     let Operator::Answer { strategy: Strategy::Extractive, .. } = &alternative.operator else { return None };
