@@ -156,3 +156,21 @@ fn counts_of_nothing_and_negative_numbers_are_bad_input_in_words() {
         assert!(done.err.contains(wanted), "{line:?}: {}", done.err);
     }
 }
+
+#[test]
+fn one_file_with_the_answer_is_enough_before_and_after_analyze() {
+    let world = World::new();
+    world.write("small/a.md", "# Boiler\n\nThe boiler pressure is 4 bar.\n");
+    let source = ["--source", "s=./small"];
+    for goal in ["What is the boiler pressure?", "boiler pressure"] {
+        let done = world.run(&[&["run", goal][..], &source].concat());
+        assert!(done.code == 0 && done.out.contains("4 bar"), "{goal}: {}\n{}", done.out, done.err);
+    }
+    assert_eq!(world.run(&[&["analyze"][..], &source].concat()).code, 0);
+    for more in [&[][..], &["--force", "s:whole"]] {
+        let done = world.run(&[&["run", "What is the boiler pressure?"][..], &source, more].concat());
+        assert!(done.code == 0 && done.out.contains("4 bar"), "{more:?}: {}\n{}", done.out, done.err);
+    }
+    let none = world.run(&[&["run", "Who painted the ceiling of the chapel?"][..], &source].concat());
+    assert_eq!(none.code, 4, "{}\n{}", none.out, none.err);
+}

@@ -245,6 +245,9 @@ pub fn share_of_ceiling(score: f64, ceiling: f64) -> f64 {
     if ceiling > 0.0 { (score / ceiling).clamp(0.0, 1.0) } else { 0.0 }
 }
 
+/// P(evidence), and P(relevant) of each passage, where nothing was ranked.
+pub const UNSCORED: Ppm = Ppm(500_000);
+
 /// P(evidence is among what was read), calibrated on the scores seen. Zero when nothing was read.
 pub fn calibrated(path: AccessPath, profile: &ScoreProfile) -> Ppm {
     if profile.read == 0 {
@@ -254,8 +257,11 @@ pub fn calibrated(path: AccessPath, profile: &ScoreProfile) -> Ppm {
     if path == AccessPath::Table {
         return Ppm::from_share(profile.cosine.clamp(0.0, 1.0));
     }
-    let lookup = if path == AccessPath::Whole { AccessPath::HybridLinear } else { path };
-    let c: &AfterCoefficients = &coefficients::evidence().after[lookup.as_str()];
+    // Whoever read everything has seen no scores: nothing is known but that, if there is evidence, it is there.
+    if path == AccessPath::Whole {
+        return UNSCORED;
+    }
+    let c: &AfterCoefficients = &coefficients::evidence().after[path.as_str()];
     let z = c.bias
         + c.bm25_share * profile.bm25_share
         + c.bm25_gap * profile.bm25_gap

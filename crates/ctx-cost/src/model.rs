@@ -83,8 +83,7 @@ pub fn expected_passages(inputs: &CostInputs<'_>, entry: &SourceEntry, k: u32, q
     f64::from(k).min(quota.get() as f64 / mean).min(most).min(held)
 }
 
-/// Tokens of a passage of a source on average; 200 where nobody has counted.
-pub fn mean_passage(entry: &SourceEntry) -> f64 {
+fn mean_passage(entry: &SourceEntry) -> f64 {
     if entry.passages == 0 || entry.tokens.get() == 0 { 200.0 } else { entry.tokens.get() as f64 / entry.passages as f64 }
 }
 

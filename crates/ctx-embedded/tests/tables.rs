@@ -210,3 +210,13 @@ async fn statements_in_a_goal_change_nothing_and_read_nothing_else() {
     let kept = world.ask("SELECT count(*) FROM t").await;
     assert!(kept.outcome.answer.starts_with("1 [1]"), "{:?}", kept.outcome);
 }
+
+#[tokio::test]
+async fn a_column_may_have_any_name_and_an_empty_file_is_no_table() {
+    let files = [("t/a.csv", "id,v\n1,5\n2,7\n"), ("t/e.csv", ""), ("t/b.csv", "n,row,count,value\n1,2,3,4\n")];
+    let world = World::new(&files, &[("t", SourceKind::Tables, "t")]).await;
+    let report = world.ask("How many rows does the table a have with v above 5?").await;
+    assert_ne!(report.outcome.status, Status::StoreUnavailable, "{:?}", report.outcome.notes);
+    let catalog = world.runtime.catalog().await.unwrap();
+    assert_eq!(catalog.sources[&name("t")].tables.len(), 2, "{:?}", catalog.sources[&name("t")]);
+}

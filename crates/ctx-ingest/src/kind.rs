@@ -204,8 +204,12 @@ pub const SNIFF_BYTES: usize = 8192;
 
 /// Control bytes per thousand above which a file is binary; a stray NUL in a note is far below, a bitmap far above.
 const CONTROL_PER_MILLE_MAX: usize = 100;
-/// The same for a file whose extension promises text.
+/// The same for a file whose extension promises text, of which there is too little to tell noise by.
 const CONTROL_PER_MILLE_MAX_TEXT: usize = 300;
+/// The same where there is enough and it is no UTF-8: of random bytes a tenth are control bytes.
+const CONTROL_PER_MILLE_MAX_LONG_TEXT: usize = 60;
+/// Bytes that are enough.
+const LONG: usize = 512;
 
 /// Whether the name alone says that the file is binary.
 pub fn is_binary_name(path: &str) -> bool {
@@ -215,6 +219,10 @@ pub fn is_binary_name(path: &str) -> bool {
 
 /// Whether the first [`SNIFF_BYTES`] of a file say that it is binary. UTF-16 with a byte-order mark is text.
 pub fn is_binary_content(path: &str, head: &[u8]) -> bool {
+    // UTF-32 is decoded by nothing here; as UTF-16 it would be letters with blanks between.
+    if head.starts_with(b"\xff\xfe\0\0") || head.starts_with(b"\0\0\xfe\xff") {
+        return true;
+    }
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") || head.is_empty() {
         return false;
     }
@@ -223,8 +231,17 @@ pub fn is_binary_content(path: &str, head: &[u8]) -> bool {
     }
     let head = &head[..head.len().min(SNIFF_BYTES)];
     let control = head.iter().filter(|b| matches!(b, 0..=7 | 14..=26 | 28..=31 | 127)).count();
-    let limit = if kind_of_name(path).is_some() { CONTROL_PER_MILLE_MAX_TEXT } else { CONTROL_PER_MILLE_MAX };
+    let limit = match kind_of_name(path) {
+        None => CONTROL_PER_MILLE_MAX,
+        Some(_) if head.len() < LONG || is_utf8(head) => CONTROL_PER_MILLE_MAX_TEXT,
+        Some(_) => CONTROL_PER_MILLE_MAX_LONG_TEXT,
+    };
     control * 1000 > head.len() * limit
+}
+
+/// Whether bytes are UTF-8 but for a character that their end cuts.
+fn is_utf8(head: &[u8]) -> bool {
+    std::str::from_utf8(head).map_or_else(|error| error.error_len().is_none(), |_| true)
 }
 
 #[cfg(test)]
@@ -246,6 +263,9 @@ mod tests {
         assert!(!is_binary_content("bad.txt", b"\x81\xfe\0abc"));
         assert!(!is_binary_content("x.txt", b"\xff\xfea\0b\0"));
         assert!(is_binary_content("blob", &[0, 1, 2, 3, 200, 4, 0, 0]));
+        let noise: Vec<u8> = (0..2_048u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        assert!(is_binary_content("noise.txt", &noise));
+        assert!(is_binary_content("x.txt", b"\xff\xfe\0\0t\0\0\0") && is_binary_content("x.txt", b"\0\0\xfe\xff\0\0\0t"));
         assert!(is_binary_content("x.md", b"\x89PNG\r\n\x1a\n"));
     }
 }

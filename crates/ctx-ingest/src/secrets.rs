@@ -4,6 +4,8 @@
 
 /// Names that are secrets as a whole, lower case.
 const SECRET_NAMES: &[&str] = &[
+    ".dockercfg",
+    ".dockerconfigjson",
     ".git-credentials",
     ".htpasswd",
     ".my.cnf",
@@ -31,8 +33,8 @@ const SECRET_NAMES: &[&str] = &[
     "service_account.json",
 ];
 
-/// Extensions of key material, lower case.
-const SECRET_EXTENSIONS: &[&str] = &["jks", "kdbx", "key", "keystore", "p12", "pem", "pfx", "ppk"];
+/// Extensions of key material, and of states that hold what was deployed in plain, lower case.
+const SECRET_EXTENSIONS: &[&str] = &["jks", "kdbx", "key", "keystore", "p12", "pem", "pfx", "ppk", "tfstate"];
 
 /// Suffixes of `.env` files that hold placeholders and are documentation.
 const ENV_TEMPLATES: &[&str] = &[".example", ".sample", ".template", ".dist"];
@@ -62,7 +64,17 @@ mod tests {
 
     #[test]
     fn secrets_are_known_by_name() {
-        for name in [".env", ".env.local", "app/prod.env", "x/id_rsa", "tls/server.PEM", ".npmrc", "home/.aws/credentials"] {
+        for name in [
+            ".env",
+            ".env.local",
+            "app/prod.env",
+            "x/id_rsa",
+            "tls/server.PEM",
+            ".npmrc",
+            "terraform.tfstate",
+            "a/.dockerconfigjson",
+            "home/.aws/credentials",
+        ] {
             assert!(is_secret_name(name), "{name} was not refused");
         }
         for name in [".env.example", "docs/credentials.md", "id_rsa.pub", "keys.md", "environment.txt", ".gitignore"] {

@@ -176,6 +176,18 @@ mod tests {
     }
 
     #[test]
+    fn words_to_look_for_are_no_question_that_a_sentence_quotes() {
+        for (goal, text) in [("boiler pressure", "The boiler pressure is 4 bar."), ("sku-73105", "The item SKU 73105 is a brass hinge.")] {
+            let mut context = [passage(1, text)];
+            context[0].exact = goal.starts_with("sku");
+            let answer = answer(goal, "en", &context, Ppm(800_000));
+            assert!(answer.text.starts_with(text), "{goal}: {answer:?}");
+        }
+        let context = [passage(1, "Our test asks: what is the boiler pressure? Nobody knows it here.")];
+        assert!(answer("What is the boiler pressure?", "en", &context, Ppm(800_000)).abstained.is_some());
+    }
+
+    #[test]
     fn brackets_of_the_source_cite_nothing() {
         let context = [passage(1, "The retention limit [17] for logs of sshd[19431] is 25 days.")];
         let answer = answer("What is the retention limit for logs of sshd?", "en", &context, Ppm(900_000));

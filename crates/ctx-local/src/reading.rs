@@ -208,7 +208,7 @@ fn question(goal: &str, stems: &Stems, idf: &Idf, directions: &Directions) -> Qu
     once.sort_unstable();
     once.dedup();
     Question {
-        text: raw_words(goal).join(" "),
+        text: asked_in_words(goal),
         asked: once.into_iter().map(|stem| (stem.clone(), idf.of(&stem))).collect(),
         order,
         kind: wanted(goal),
@@ -346,6 +346,15 @@ pub(crate) fn pairs(wanted: &[String], have: &[String]) -> f64 {
 /// Whether a sentence holds the question itself: examples and tests quote questions, they do not answer them.
 fn echoes(question: &str, sentence: &str) -> bool {
     question.contains(' ') && raw_words(sentence).join(" ").contains(question)
+}
+
+/// Words from which a goal without a question mark is taken for a sentence and not for words to look for.
+const SENTENCE_WORDS_MIN: usize = 6;
+
+/// The words of a goal that asks; nothing of one that only names what is looked for, which every answer holds.
+fn asked_in_words(goal: &str) -> String {
+    let words = raw_words(goal);
+    if goal.contains('?') || words.len() >= SENTENCE_WORDS_MIN { words.join(" ") } else { String::new() }
 }
 
 /// How much of a sentence is made of the signs that code is made of, 0 for prose, 1 from [`SYMBOL_SHARE`] on.

@@ -115,28 +115,21 @@ pub fn paying(passages: &[Passage], need: Need, length: Length) -> Vec<usize> {
     chosen
 }
 
-/// Ranks at which [`expected`] asks; between them passages count as equally likely.
-const RANKS: [u32; 12] = [1, 2, 3, 4, 5, 6, 8, 11, 15, 20, 28, 38];
+/// Ranks at which [`expected`] asks; between them P(evidence) is taken to rise evenly.
+const RANKS: [u32; 13] = [1, 2, 3, 4, 5, 6, 8, 11, 15, 20, 28, 38, RANK_MAX];
 /// The rank up to which planning asks: no list is read deeper.
 pub const RANK_MAX: u32 = 50;
 
-/// How many of the first `most` passages would pay, before any is read: `within` is P(evidence) of the first so many, and all
-/// are `tokens` long.
-pub fn expected(within: &dyn Fn(u32) -> Ppm, most: u32, tokens: f64, need: Need, length: Length) -> u32 {
-    let (mut evidence, mut sent, mut before) = (Evidence::new(need), 0u32, 0.0);
-    for rank in RANKS.into_iter().filter(|rank| *rank < most).chain([most]) {
-        let (now, new) = (within(rank).share().max(before), rank - sent);
-        // As likely as all new ones together, each.
-        let each = 1.0 - libm::pow((1.0 - now) / (1.0f64 - before).max(1e-9), 1.0 / f64::from(new.max(1)));
-        for _ in 0..new {
-            let cost = length.cost(evidence.share(), f64::from(sent) * tokens, tokens);
-            if sent > 0 && evidence.gain(Ppm::from_share(each)) < cost {
-                return sent;
-            }
-            evidence = evidence.with(Ppm::from_share(each));
-            sent += 1;
-        }
-        before = now;
+/// How many passages of a list are sent on average, before any is read: one more is sent as long as what is needed is not
+/// among those before it. `within` is P(evidence) of the first so many. An average: a clear list sends one, a doubtful one most.
+pub fn expected(within: &dyn Fn(u32) -> Ppm, need: Need) -> f64 {
+    // Both halves of two are found less often than one of them.
+    let open = |found: f64| need.one * (1.0 - found) + need.two * (1.0 - found * found) + need.every;
+    let (mut sent, mut rank, mut before) = (1.0, 1, within(1).share());
+    for next in RANKS.into_iter().skip(1) {
+        let found = within(next).share().max(before);
+        sent += f64::from(next - rank) * (open(before) + open(found)) / 2.0;
+        (rank, before) = (next, found);
     }
     sent
 }
@@ -170,18 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_expected_to_be_sent_follows_what_further_passages_add() {
+    fn what_is_expected_to_be_sent_follows_how_soon_evidence_is_found() {
         let flat = |rank: u32| Ppm::from_share(1.0 - libm::pow(0.9, f64::from(rank)));
-        let steep = |rank: u32| Ppm::from_share(0.9 + 0.0001 * f64::from(rank));
-        let few = expected(&steep, 40, 200.0, ONE, LENGTH);
-        let many = expected(&flat, 40, 200.0, ONE, LENGTH);
-        assert!(few <= 2 && many > 10 && many <= 40, "{few} and {many}");
-        assert_eq!(expected(&flat, 3, 200.0, ONE, LENGTH), 3);
-        assert_eq!(expected(&|_| Ppm(0), 7, 200.0, ONE, LENGTH), 7, "nothing is known: nothing is lost by length");
-        // As from passages that are as likely as they are expected to be.
-        let relevances: Vec<f64> = (0..40).map(|_| 0.1).collect();
-        let sent = paying(&passages(&relevances), ONE, LENGTH).len();
-        assert!(many.abs_diff(sent as u32) <= 1, "{many} expected, {sent} sent");
+        let steep = |rank: u32| Ppm::from_share(0.99 + 0.0001 * f64::from(rank));
+        let (few, many) = (expected(&steep, ONE), expected(&flat, ONE));
+        assert!((1.0..1.6).contains(&few) && (9.0..11.0).contains(&many), "{few} and {many}");
+        assert!(expected(&flat, TWO) > many, "two are found later than one");
+        let all = f64::from(RANK_MAX);
+        assert!((expected(&|_| Ppm(0), ONE) - all).abs() < 1e-9 && (expected(&steep, EVERY) - all).abs() < 1e-9);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use ctx_candidates::{FrameChoice, PlanSpace, View};
 use ctx_cost::{CostInputs, model, quality};
 use ctx_graph::latency;
 use ctx_optimizer::problem::{RESULT, TEXT};
-use ctx_optimizer::worth::{self, Length, Need};
+use ctx_optimizer::worth::{self, Need};
 use ctx_optimizer::{CallShare, Frame, Item, Problem};
 use ctx_types::catalog::SourceState;
 use ctx_types::{
@@ -87,7 +87,7 @@ fn item(
     estimates: &[AlternativeEstimate],
     member: usize,
     (branches, quantile): (usize, f64),
-    (shapes, paying): (&[u32], &BTreeMap<(SourceName, AccessPath), u32>),
+    (shapes, paying): (&[u32], &BTreeMap<(SourceName, AccessPath), f64>),
 ) -> Item {
     let alternative = &space.alternatives[member];
     let estimate = &estimates[member];
@@ -127,25 +127,23 @@ fn item(
 
 /// How many passages of a source's ranked lists are expected to pay, by path. A source read whole is sent whole, and so is
 /// what the goal names.
-fn paying(cost: &CostInputs<'_>, space: &PlanSpace) -> BTreeMap<(SourceName, AccessPath), u32> {
+fn paying(cost: &CostInputs<'_>, space: &PlanSpace) -> BTreeMap<(SourceName, AccessPath), f64> {
     let mut out = BTreeMap::new();
-    let length = Length { dilution: Ppm(ctx_cost::coefficients::quality().dilution).share(), per_token: 0.0 };
     let need = Need::of(cost.intent);
     for alternative in &space.alternatives {
         let (Stage::Access(source), Operator::Access { path, .. }) = (&alternative.stage, &alternative.operator) else { continue };
         let ranked = matches!(path, AccessPath::Bm25 | AccessPath::Dense | AccessPath::HybridLinear | AccessPath::HybridRrf);
         let Some(entry) = cost.catalog.sources.get(source).filter(|_| ranked) else { continue };
         let within = |passages: u32| model::evidence_of(cost, source, entry, *path, f64::from(passages)).value;
-        out.entry((source.clone(), *path))
-            .or_insert_with(|| worth::expected(&within, worth::RANK_MAX, model::mean_passage(entry), need, length));
+        out.entry((source.clone(), *path)).or_insert_with(|| worth::expected(&within, need));
     }
     out
 }
 
 /// Context tokens of an alternative: of what is read and fits, what is expected to pay.
-fn sent(cost: &CostInputs<'_>, entry: &SourceEntry, (k, quota): (u32, Tokens), fits: Tokens, paying: Option<u32>) -> Tokens {
+fn sent(cost: &CostInputs<'_>, entry: &SourceEntry, (k, quota): (u32, Tokens), fits: Tokens, paying: Option<f64>) -> Tokens {
     let read = model::expected_passages(cost, entry, k, quota).max(1.0);
-    let share = paying.map_or(1.0, |passages| f64::from(passages) / read).min(1.0);
+    let share = paying.map_or(1.0, |passages| passages / read).min(1.0);
     Tokens((fits.get() as f64 * share).round() as u64)
 }
 
@@ -193,8 +191,11 @@ struct FrameBuilder<'a> {
     shapes: &'a [u32],
     models: &'a [ModelName],
     /// Latency and cost of an answer by its alternative and the pack budget: many frames share them.
-    answers: BTreeMap<(usize, Tokens), (Option<(Micros, Micros)>, CallCost)>,
+    answers: BTreeMap<(usize, Tokens), AnswerStep>,
 }
+
+/// Latency (median and upper quantile, where known) and cost of an answer.
+type AnswerStep = (Option<(Micros, Micros)>, CallCost);
 
 /// What one call costs: expected apart from context, per context token, and at most.
 #[derive(Clone, Copy, Default)]

@@ -95,7 +95,7 @@ pub(crate) fn plan(context: &Context<'_>, winner: &Candidate) -> Result<Plan, Pl
     let shape = context.shape(winner);
     let gist = gist_of(&shape)?;
     let read = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
-    let chosen: Vec<PlannedAlternative> = context.members(winner).into_iter().map(|m| planned(context, m, read)).collect();
+    let chosen: Vec<PlannedAlternative> = context.members(winner).into_iter().map(|m| planned(context, m, read, frame.budget)).collect();
     let stamps = crate::stamps::of_plan(context);
     let plan_id = id(
         "plan",
@@ -148,11 +148,21 @@ fn seed_of(id: &ContentId) -> u64 {
     u64::from_str_radix(digits.get(..16).unwrap_or("0"), 16).unwrap_or(0)
 }
 
-/// An alternative with its estimate at the context the plan expects to send.
-fn planned(context: &Context<'_>, member: usize, read: Tokens) -> PlannedAlternative {
+/// An alternative with its estimate at the context the plan expects to send, and its bounds at the context it may send.
+fn planned(context: &Context<'_>, member: usize, read: Tokens, budget: Tokens) -> PlannedAlternative {
     let alternative = context.space.alternatives[member].clone();
     let estimate = match alternative.stage {
-        Stage::Answer | Stage::Pack => model::estimate(context.cost, &alternative, read),
+        Stage::Answer | Stage::Pack => {
+            let mut expected = model::estimate(context.cost, &alternative, read);
+            let full = model::estimate(context.cost, &alternative, budget);
+            if let (Some(tokens), Some(full)) = (&mut expected.tokens, full.tokens) {
+                tokens.high = full.high;
+            }
+            if let (Some(cost), Some(full)) = (&mut expected.cost, full.cost) {
+                cost.high = full.high;
+            }
+            expected
+        }
         _ => context.assembled.estimates[member].clone(),
     };
     PlannedAlternative { alternative, estimate }

@@ -11,9 +11,6 @@ use ctx_types::{AccessPath, Hit};
 use serde_json::{Value, json};
 
 pub(crate) async fn search(global: &Global, args: &SearchArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
-    if args.query.trim().is_empty() {
-        return Err(Failure::input("searching for nothing: the words are empty"));
-    }
     let session = Session::open(global, &args.sources, out).await?;
     if session.sources().is_empty() {
         return Err(Failure::input("no source is configured").with_hint("name one: --source docs=./docs"));
@@ -38,7 +35,7 @@ pub(crate) async fn search(global: &Global, args: &SearchArgs, out: &Out, interr
     } else {
         out.text(&hits.iter().map(|hit| shown(&session, hit, width())).collect::<String>())?;
         if hits.is_empty() {
-            out.note("nothing found");
+            out.note(&format!("nothing found by {}", path.as_str()));
         }
     }
     Ok(0)

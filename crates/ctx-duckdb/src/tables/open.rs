@@ -85,9 +85,8 @@ impl TableDb {
             for column in table.columns.iter().filter(told) {
                 let name = quote(&column.name);
                 let from = quote(&table.name);
-                let text = format!(
-                    "SELECT CAST({name} AS VARCHAR) AS v, count(*)::UBIGINT FROM {from} WHERE {name} IS NOT NULL GROUP BY v ORDER BY v"
-                );
+                let text =
+                    format!("SELECT CAST({name} AS VARCHAR), count(*)::UBIGINT FROM {from} WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY 1");
                 self.with("reading the values of", |connection| {
                     let mut statement = connection.prepare(&text)?;
                     let mut rows = statement.query([])?;
@@ -129,7 +128,7 @@ fn index(connection: &Connection, table: &Table) -> duckdb::Result<ValueIndex> {
         }
         let name = quote(&column.name);
         let text = format!(
-            "SELECT CAST({name} AS VARCHAR) AS v, count(*)::UBIGINT, CASE WHEN count(*) <= {ROWS_PER_VALUE_MAX} THEN string_agg({row}::VARCHAR, ',' ORDER BY {row}) END FROM {from} WHERE {name} IS NOT NULL GROUP BY v",
+            "SELECT CAST({name} AS VARCHAR), count(*)::UBIGINT, CASE WHEN count(*) <= {ROWS_PER_VALUE_MAX} THEN string_agg({row}::VARCHAR, ',' ORDER BY {row}) END FROM {from} WHERE {name} IS NOT NULL GROUP BY 1",
             row = quote(ROW),
             from = quote(&table.name)
         );

@@ -39,6 +39,8 @@ pub(crate) fn scan(path: &Path) -> Result<Vec<FileState>, EmbeddedError> {
     } else {
         found.push(state(&root, path)?);
     }
+    // An empty file has no columns: nothing to load, and nothing is lost.
+    found.retain(|file: &FileState| file.bytes > 0);
     found.sort_by(|a: &FileState, b| a.path.cmp(&b.path));
     Ok(found)
 }

@@ -165,7 +165,11 @@ fn list(node: &NodeId, source: &SourceName, path: AccessPath, quota: Tokens, kee
     let items = items.map(|((hit, scored), relevance)| {
         // A computed result's score is the probability of its reading.
         let computed = hit.path == AccessPath::Table;
-        let relevance = if computed { Ppm::from_share(hit.score.clamp(0.0, 1.0)) } else { relevance };
+        let relevance = match path {
+            _ if computed => Ppm::from_share(hit.score.clamp(0.0, 1.0)),
+            AccessPath::Whole => evidence::UNSCORED,
+            _ => relevance,
+        };
         Ranked { relevance, exact: scored.exact, passage: hit.passage.clone() }
     });
     SourceList {

@@ -12,7 +12,7 @@ use crate::prepare::Prepared;
 use ctx_candidates::rules::PROMPT_OVERHEAD;
 use ctx_planner::{Inputs, PlanError, Planned};
 use ctx_types::probe::ReadList;
-use ctx_types::{Catalog, Estimated, ModelName, Operator, Plan, Ppm, Probe, Stage, Status, Tokens};
+use ctx_types::{AccessPath, Catalog, Estimated, ModelName, Operator, Plan, Ppm, Probe, Stage, Status, Tokens};
 use std::sync::Arc;
 
 /// Times that surprising evidence may change the plan of one run.
@@ -29,7 +29,7 @@ pub(super) fn after_packing(context: &Context, progress: &mut Progress) -> Optio
     let seen = progress.packed.as_ref()?.evidence;
     let running = progress.planned.clone();
     let expected = &running.plan.estimate.evidence;
-    if progress.replans >= REPLANS_MAX || within(expected, seen) {
+    if progress.replans >= REPLANS_MAX || within(expected, seen) || !ranked(&running.plan) {
         return None;
     }
     let surprise = format!("evidence {seen} is outside the expected {} to {}", expected.low, expected.high);
@@ -81,6 +81,11 @@ pub(super) fn after_overflow(context: &Context, progress: &mut Progress, model: 
 
 fn within(expected: &Estimated<Ppm>, seen: Ppm) -> bool {
     expected.low <= seen && seen <= expected.high
+}
+
+/// Whether anything was ranked: what is read whole shows no scores that could surprise.
+fn ranked(plan: &Plan) -> bool {
+    plan.accesses().any(|(_, operator, _)| !matches!(operator, Operator::Access { path: AccessPath::Whole, .. }))
 }
 
 fn moved(running: &Plan, next: &Plan) -> bool {
