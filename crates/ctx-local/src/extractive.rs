@@ -70,7 +70,7 @@ fn withheld(why: String) -> Answer {
     Answer { abstained: Some(why), ..Answer::default() }
 }
 
-/// The best sentence and further ones that add something, best first; at most [`QUOTES_MAX`].
+/// The best sentence and further ones that add something, best first; at most four.
 pub fn choose<'r, 'a>(reading: &'r Reading<'a>, model: &Logistic) -> Vec<Quoted<'r, 'a>> {
     let scorer = model.for_features(&SENTENCE);
     let mut scored: Vec<Quoted<'r, 'a>> = reading
