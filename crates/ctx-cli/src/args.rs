@@ -16,7 +16,7 @@ Answers and tables go to stdout, everything else to stderr. Logs: RUST_LOG=info 
 
 /// Ask files a question: plan it, price it, run it, explain it.
 #[derive(Debug, Parser)]
-#[command(name = "ctxrt", version, about, after_help = EXIT_CODES, arg_required_else_help = true)]
+#[command(name = "ctxrt", version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,

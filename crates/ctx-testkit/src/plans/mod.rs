@@ -89,6 +89,11 @@ impl World {
         result.unwrap_or_else(|problem| format!("error: {problem}\n"))
     }
 
+    /// The best plan as a run makes it.
+    pub fn decide(&self) -> Result<Planned, PlanError> {
+        self.planner.plan(&self.inputs(&Statistics::default()))
+    }
+
     /// The best plan, with everything that EXPLAIN prints.
     pub fn plan(&self) -> Result<Planned, PlanError> {
         self.planner.plan_in_detail(&self.inputs(&Statistics::default()))
