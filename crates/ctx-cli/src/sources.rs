@@ -1,20 +1,13 @@
 //! `[name[:kind][:label]=]path`: what a source on the command line means. Paths are looked at, never opened.
 
 use crate::failure::Failure;
+use ctx_runtime::config::SOURCE_KINDS;
 use ctx_types::{Sensitivity, SourceKind, SourceName};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Labels, for messages.
 pub(crate) const LABELS: &str = "public, internal, confidential, restricted";
-/// Kinds that may stand where a label does.
-const KINDS: [(&str, SourceKind); 5] = [
-    ("table", SourceKind::Tables),
-    ("tables", SourceKind::Tables),
-    ("sql", SourceKind::Tables),
-    ("files", SourceKind::Files),
-    ("logs", SourceKind::Logs),
-];
 /// Most lines of a `--sources-from` file.
 const LINES_MAX: usize = 10_000;
 
@@ -126,7 +119,7 @@ fn labelled(left: &str) -> Result<(SourceName, Labels), Failure> {
     let name = SourceName::new(parts.next().unwrap_or_default()).map_err(|e| Failure::input(e.to_string()))?;
     let mut labels: Labels = (None, None);
     for text in parts {
-        match (label(text), KINDS.iter().find(|(kind, _)| *kind == text)) {
+        match (label(text), SOURCE_KINDS.iter().find(|(kind, _)| *kind == text)) {
             (Some(label), _) if labels.0.is_none() => labels.0 = Some(label),
             (None, Some((_, kind))) if labels.1.is_none() => labels.1 = Some(*kind),
             _ => {

@@ -17,6 +17,19 @@ pub struct ContextPassage {
     pub exact: bool,
 }
 
+impl ContextPassage {
+    /// The citation of it as a whole.
+    pub fn citation(&self) -> Citation {
+        Citation {
+            label: self.label,
+            passage: self.passage.id.clone(),
+            locator: self.passage.locator.clone(),
+            title: self.passage.title.clone(),
+            quote: None,
+        }
+    }
+}
+
 /// The only way to a model: every call is reserved in the run's ledger before it is made and settled after.
 #[async_trait]
 pub trait ModelAccess: Send + Sync {

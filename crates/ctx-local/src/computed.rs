@@ -1,9 +1,9 @@
 //! A result computed from tables, given as it is: the values, then the place they come from. No model, nothing composed.
 
 use async_trait::async_trait;
-use ctx_contracts::{Answer, ContextPassage, PluginError, ReasonRequest, Reasoner};
+use ctx_contracts::{Answer, PluginError, ReasonRequest, Reasoner};
+use ctx_types::Strategy;
 use ctx_types::computed::ComputedResult;
-use ctx_types::{Citation, Strategy};
 
 /// Values written into an answer; more are counted.
 const VALUES_MAX: usize = 50;
@@ -29,7 +29,7 @@ impl Reasoner for Computed {
         if result.values.is_empty() {
             return Ok(Answer { abstained: Some(format!("no row of the table fits: {}", result.reading)), ..Answer::default() });
         }
-        Ok(Answer { text: text(&result, passage.label), citations: vec![citation(passage)], ..Answer::default() })
+        Ok(Answer { text: text(&result, passage.label), citations: vec![passage.citation()], ..Answer::default() })
     }
 }
 
@@ -43,14 +43,4 @@ fn text(result: &ComputedResult, label: u32) -> String {
         text.push_str(&format!("\n{note}"));
     }
     text
-}
-
-fn citation(passage: &ContextPassage) -> Citation {
-    Citation {
-        label: passage.label,
-        passage: passage.passage.id.clone(),
-        locator: passage.passage.locator.clone(),
-        title: passage.passage.title.clone(),
-        quote: None,
-    }
 }

@@ -113,11 +113,9 @@ fn write(chosen: &[Quoted<'_, '_>]) -> Answer {
         }
         answer.text.push_str(&format!("{} [{}]", readable(quote), passage.label));
         answer.citations.push(Citation {
-            label: passage.label,
-            passage: passage.passage.id.clone(),
             locator: narrowed(&passage.passage.locator, &passage.passage.text, *span),
-            title: passage.passage.title.clone(),
             quote: Some(quote.to_owned()),
+            ..passage.citation()
         });
     }
     answer

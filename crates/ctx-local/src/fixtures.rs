@@ -21,13 +21,7 @@ pub(crate) fn passage(label: u32, text: &str) -> ContextPassage {
 }
 
 pub(crate) fn citation(passage: &ContextPassage, quote: &str) -> Citation {
-    Citation {
-        label: passage.label,
-        passage: passage.passage.id.clone(),
-        locator: passage.passage.locator.clone(),
-        title: String::new(),
-        quote: Some(quote.to_owned()),
-    }
+    Citation { quote: Some(quote.to_owned()), ..passage.citation() }
 }
 
 /// An intent in English about which nothing else is known.

@@ -5,7 +5,7 @@ use crate::prompt::{ABSTAIN_SENTINEL, prompt};
 use async_trait::async_trait;
 use ctx_contracts::{Answer, ContextPassage, ErrorKind, ModelRequest, PluginError, ReasonRequest, Reasoner};
 use ctx_types::id::sha256_hex;
-use ctx_types::{Citation, Micros, Strategy};
+use ctx_types::{Micros, Strategy};
 
 /// Longest single call before the run's own deadline cuts it.
 const CALL_TIMEOUT: Micros = Micros(120_000_000);
@@ -54,18 +54,9 @@ fn read(text: &str, context: &[ContextPassage]) -> Answer {
     let mut labels: Vec<u32> = markers(text).into_iter().flat_map(|m| m.labels).filter_map(|l| l.parse().ok()).collect();
     labels.sort_unstable();
     labels.dedup();
-    let citations = labels.into_iter().filter_map(|label| context.iter().find(|p| p.label == label)).map(citation).collect();
+    let citations =
+        labels.into_iter().filter_map(|label| context.iter().find(|p| p.label == label)).map(ContextPassage::citation).collect();
     Answer { text: text.to_owned(), citations, ..Answer::default() }
-}
-
-fn citation(passage: &ContextPassage) -> Citation {
-    Citation {
-        label: passage.label,
-        passage: passage.passage.id.clone(),
-        locator: passage.passage.locator.clone(),
-        title: passage.passage.title.clone(),
-        quote: None,
-    }
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(crate) async fn explain(runtime: &Runtime, goal: &Goal, options: ExplainOpti
         ExplainOptions { analyze: true, generic: true, .. } => return Err(RuntimeError::GenericRun),
         ExplainOptions { analyze: true, .. } => Mode::Analyze,
         ExplainOptions { generic: true, .. } => Mode::Generic,
-        _ => Mode::Peek,
+        _ => Mode::Explain,
     };
     let prepared = runtime.inner.prepare(goal, mode).await?;
     let simulation = match &prepared.choice {

@@ -1,7 +1,7 @@
 //! From a goal to a decision: describe → policy → plan cache → probe → plan → insert.
 //!
-//! [`Mode::Peek`] (explain, simulate) takes the same way and leaves no trace of itself: it looks into the cache without
-//! counting, inserts nothing and observes nothing. The plan is the same: it is a function of the same inputs.
+//! [`Mode::Peek`] (simulate) and [`Mode::Explain`] take the same way and leave no trace of themselves: they look into the cache
+//! without counting, insert nothing and observe nothing. The plan is the same: it is a function of the same inputs.
 
 use crate::RuntimeError;
 use crate::runtime::Inner;
@@ -20,15 +20,21 @@ pub(crate) enum Mode {
     Run,
     /// The same, and the plan holds what only EXPLAIN prints.
     Analyze,
-    /// Neither, in detail.
+    /// Neither.
     Peek,
-    /// Neither, in detail, and the sources are not asked about the goal.
+    /// Neither, and the plan holds what only EXPLAIN prints.
+    Explain,
+    /// As [`Mode::Explain`], and the sources are not asked about the goal.
     Generic,
 }
 
 impl Mode {
     fn leaves_traces(self) -> bool {
         matches!(self, Mode::Run | Mode::Analyze)
+    }
+
+    fn explains(self) -> bool {
+        matches!(self, Mode::Analyze | Mode::Explain | Mode::Generic)
     }
 }
 
@@ -170,7 +176,7 @@ impl Inner {
         };
         let (mut choice, probe, plan_cache) = self.decide(&request, mode).await?;
         let planning = self.parts.clock.monotonic() - start;
-        if mode != Mode::Run {
+        if mode.explains() {
             self.detail(&request, &mut choice, &probe, mode).await;
         }
         Ok(Prepared {
@@ -273,7 +279,7 @@ impl Inner {
         if let Some(planned) = self.reuse(request, &found)? {
             return Ok((Choice::Planned(planned), Probe::default(), told));
         }
-        if mode == Mode::Peek {
+        if !mode.leaves_traces() {
             let (choice, probe, _) = self.plan_anew(request).await?;
             return Ok((choice, probe, told));
         }

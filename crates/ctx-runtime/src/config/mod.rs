@@ -349,6 +349,15 @@ pub struct ObservabilityConfig {
     pub traces: bool,
 }
 
+/// Kinds of sources by the names that people write, here and on the command line.
+pub const SOURCE_KINDS: [(&str, SourceKind); 5] = [
+    ("files", SourceKind::Files),
+    ("logs", SourceKind::Logs),
+    ("tables", SourceKind::Tables),
+    ("table", SourceKind::Tables),
+    ("sql", SourceKind::Tables),
+];
+
 /// One entry of `sources:`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SourceConfig {

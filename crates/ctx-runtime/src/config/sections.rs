@@ -4,10 +4,10 @@ use super::reader::{Findings, Section, nearest};
 use super::tree::{Node, Origin, Value};
 use super::{
     AutoLabel, CostModelConfig, Durability, EstimatorName, ObservabilityConfig, Per, PolicyConfig, Refresh, RetrievalConfig, RuntimeConfig,
-    SourceConfig, TenantBudget, Tier, TierPrice, VerificationConfig, advice,
+    SOURCE_KINDS, SourceConfig, TenantBudget, Tier, TierPrice, VerificationConfig, advice,
 };
 use ctx_types::goal::UncertainLatency;
-use ctx_types::{AccessPath, Constraints, Micros, ModelName, NanoUsd, PicoUsd, Ppm, Sensitivity, SourceKind, SourceName, Tokens};
+use ctx_types::{AccessPath, Constraints, Micros, ModelName, NanoUsd, PicoUsd, Ppm, Sensitivity, SourceName, Tokens};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -384,14 +384,7 @@ fn source(mut section: Section, findings: &mut Findings) -> Option<SourceConfig>
     }
     absent(&mut section, "url", "pages are not in this build; save them to a folder and give its path", findings);
     if let Some((kind, origin)) = section.text("kind", findings) {
-        let kinds = [
-            ("files", SourceKind::Files),
-            ("logs", SourceKind::Logs),
-            ("tables", SourceKind::Tables),
-            ("table", SourceKind::Tables),
-            ("sql", SourceKind::Tables),
-        ];
-        source.kind = chosen("sources.kind", &kind, &origin, &kinds, findings).unwrap_or(source.kind);
+        source.kind = chosen("sources.kind", &kind, &origin, &SOURCE_KINDS, findings).unwrap_or(source.kind);
     }
     source.sensitivity = choice(&mut section, "sensitivity", SENSITIVITIES, findings).unwrap_or(source.sensitivity);
     source.refresh = section.take("refresh").and_then(|node| refresh(&section.key("refresh"), node, findings));

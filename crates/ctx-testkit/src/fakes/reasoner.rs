@@ -5,13 +5,7 @@ use ctx_contracts::{Answer, ContextPassage, Message, ModelRequest, PluginError, 
 use ctx_types::{Citation, Micros, Ppm, Strategy};
 
 fn cite(passage: &ContextPassage, quote: Option<&str>) -> Citation {
-    Citation {
-        label: passage.label,
-        passage: passage.passage.id.clone(),
-        locator: passage.passage.locator.clone(),
-        title: passage.passage.title.clone(),
-        quote: quote.map(str::to_owned),
-    }
+    Citation { quote: quote.map(str::to_owned), ..passage.citation() }
 }
 
 /// Quotes the best passage; withholds when the calibrated evidence is below its threshold.
