@@ -4,7 +4,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use ctx_benchmarks::planning::{GOALS, Scene};
 use ctx_plan_cache::{CachedPlan, CurrentStamps, EntryKind, KeyInput, PlanCache, PlanKey, Settings};
 use ctx_planner::Planner;
-use ctx_types::{Goal, Micros, Sensitivity};
+use ctx_types::{Goal, Micros, Sensitivity, Tokens};
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -39,7 +39,14 @@ fn literal_hit(c: &mut Criterion) {
     let plan = planner.plan(&scene.inputs(&goal)).expect("this goal is feasible without limits").plan;
     cache.insert(
         key(),
-        CachedPlan { kind: EntryKind::Literal, plan: Arc::new(plan), label: Sensitivity::Public, planning: Micros(700), planned_at: 1 },
+        CachedPlan {
+            kind: EntryKind::Literal,
+            plan: Arc::new(plan),
+            label: Sensitivity::Public,
+            planning: Micros(700),
+            planned_at: 1,
+            goal_tokens: Tokens(8),
+        },
         &current,
     );
     assert!(cache.lookup(&key(), &current, 2).hit().is_some());

@@ -20,6 +20,8 @@ pub mod machine;
 pub mod pii;
 pub mod planning;
 pub mod price_map;
+pub mod shelves;
 pub mod tables;
+pub mod templates;
 pub mod text;
 pub mod token_counts;

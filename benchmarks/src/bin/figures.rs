@@ -1,6 +1,6 @@
 //! The figures: measured, compared with their bars and with a baseline of the same run, written as dated results.
 //!
-//! `figures DATA OUT [quality|choice|planning|optimizer|cache|retrieval|indexing|memory ...]`; without names all of them
+//! `figures DATA OUT [quality|choice|shelves|planning|optimizer|cache|templates|retrieval|indexing|memory ...]`; without names all of them
 //! (`choice` is a part of `quality`). Baselines and
 //! sample sizes stand in each row. `figures index-folder FOLDER` indexes one folder and prints its peak memory: the
 //! memory figure runs it as a child, so that nothing else is counted.
@@ -10,13 +10,13 @@ use anyhow::{Context, bail};
 use ctx_benchmarks::figure::{Figure, Figures};
 use ctx_benchmarks::machine::{Machine, peak_memory_mib, processor_seconds};
 use ctx_benchmarks::planning::Scene;
-use ctx_benchmarks::{bare, choice, text};
+use ctx_benchmarks::{bare, choice, shelves, templates, text};
 use ctx_embedded::{Engine, EngineOptions, IndexOptions, SourceConfig};
 use ctx_eval::metrics::quantile;
 use ctx_eval::{Collection, Options, Report, Workbench, evaluate_collection};
 use ctx_plan_cache::{CachedPlan, CurrentStamps, EntryKind, KeyInput, PlanCache, PlanKey, Settings as CacheSettings};
 use ctx_planner::Planner;
-use ctx_types::{AccessPath, Goal, Micros, Sensitivity, SourceName};
+use ctx_types::{AccessPath, Goal, Micros, Sensitivity, SourceName, Tokens};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -34,6 +34,8 @@ const SEED: u64 = 20_261_129;
 /// Times that an interleaved comparison is repeated; the best of each side counts, so that a busy machine does not
 /// measure its neighbours.
 const REPEATS: usize = 5;
+/// Pairs of goals that templates must tell apart.
+const TEMPLATE_PAIRS: usize = 100_000;
 /// Text of the memory figure.
 const MEMORY_BYTES: u64 = 1 << 30;
 
@@ -47,7 +49,7 @@ async fn main() -> anyhow::Result<()> {
     }
     let [data, out, wanted @ ..] = arguments.as_slice() else { bail!("usage: figures DATA OUT [WHICH...]") };
     let (data, out) = (PathBuf::from(data), PathBuf::from(out));
-    let all = ["planning", "optimizer", "cache", "retrieval", "indexing", "quality", "memory"];
+    let all = ["planning", "optimizer", "cache", "templates", "retrieval", "indexing", "quality", "shelves", "memory"];
     let wanted: Vec<&str> = if wanted.is_empty() { all.to_vec() } else { wanted.iter().map(String::as_str).collect() };
     for name in wanted {
         let machine = Machine::describe();
@@ -55,10 +57,12 @@ async fn main() -> anyhow::Result<()> {
             "planning" => planning(&data)?,
             "optimizer" => optimizer(),
             "cache" => cache(&data)?,
+            "templates" => templates::rows(&goals(&data)?, TEMPLATE_PAIRS, SEED),
             "retrieval" => retrieval(&data).await?,
             "indexing" => indexing(&data)?,
             "quality" => quality(&data, &out).await?,
             "choice" => choice::rows(&data, SEED).await?,
+            "shelves" => shelves::rows(&data, SEED).await?,
             "memory" => memory()?,
             other => bail!("no figure is called {other}; there are: {}", all.join(", ")),
         };
@@ -203,6 +207,7 @@ fn cache(data: &Path) -> anyhow::Result<Measured> {
                 label: Sensitivity::Public,
                 planning: Micros(700),
                 planned_at: 1,
+                goal_tokens: Tokens(8),
             };
             cache.insert(key(goal), entry, &current);
             kept.push(goal);

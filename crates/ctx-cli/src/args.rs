@@ -282,7 +282,7 @@ impl From<Format> for ctx_explain::Format {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Plan, execute, verify: an answer with citations.
-    Run(GoalArgs),
+    Run(RunArgs),
     /// Show the plan, why it won and why the others lost.
     Explain(ExplainArgs),
     /// A quote: cost, time and tokens as intervals. Nothing is executed.
@@ -305,6 +305,8 @@ pub(crate) enum Command {
     /// Records of runs.
     #[command(subcommand)]
     Trace(TraceCommand),
+    /// Plan and execute a recorded run again, with the recorded answers of its models. Spends nothing, leaves nothing.
+    Replay(ReplayArgs),
     /// Compare access paths and the planner's choice on a labelled collection.
     Eval(EvalArgs),
     /// What is configured, what can be reached, and how to add a model.
@@ -319,6 +321,29 @@ pub(crate) enum Command {
     },
     /// The manual page (roff).
     Man,
+}
+
+/// `ctxrt run`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) goal: GoalArgs,
+    /// Record everything that planning read and models answered in this file, for `ctxrt replay`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+}
+
+/// `ctxrt replay`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// What `ctxrt run --record FILE` wrote.
+    #[arg(value_name = "FILE")]
+    pub(crate) bundle: PathBuf,
+    /// Make the plan again and compare it; execute nothing. Needs no source.
+    #[arg(long)]
+    pub(crate) plan_only: bool,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
 }
 
 /// `ctxrt explain`

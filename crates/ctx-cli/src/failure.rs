@@ -50,6 +50,12 @@ impl Failure {
         Failure::new(Status::Blocked.exit_code(), "blocked", message).with_hint("ask with a role that may: --role NAME")
     }
 
+    /// The store cannot be used.
+    pub(crate) fn store(message: impl Into<String>) -> Failure {
+        Failure::new(Status::StoreUnavailable.exit_code(), "store_unavailable", message)
+            .with_hint("name a folder: --store DIR or CTXRT_STORE")
+    }
+
     /// The reader of stdout went away: not a failure of anybody.
     pub(crate) fn closed_pipe() -> Failure {
         Failure::new(0, "closed_pipe", "")

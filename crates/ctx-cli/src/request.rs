@@ -101,7 +101,7 @@ mod tests {
     fn parsed(line: &[&str]) -> Result<Goal, Failure> {
         let cli = Cli::try_parse_from([&["ctxrt", "run"], line].concat()).map_err(|e| Failure::input(e.to_string()))?;
         match cli.command {
-            Some(Command::Run(args)) => goal(&args, Vec::new(), Weights::default()),
+            Some(Command::Run(args)) => goal(&args.goal, Vec::new(), Weights::default()),
             _ => Err(Failure::internal("not a run")),
         }
     }

@@ -58,6 +58,7 @@ impl Session {
                 std::path::absolute(&source.path).map_err(|e| Failure::input(format!("source {}: {e}", source.path.display())))?;
         }
         let store = store_folder(global)?;
+        usable(&store)?;
         config.store = Some(store.clone());
         let (runtime, engine) = ctx_embedded::open(config, engine_options()).await?;
         Ok(Session { runtime: runtime.without_refresh(), engine, named, config_file, store, roots })
@@ -210,6 +211,15 @@ fn configuration(global: &Global, out: &Out) -> Result<(Config, Option<PathBuf>)
     };
     warnings.iter().for_each(|warning| out.note(&format!("warning: {warning}")));
     Ok((loaded?.config, file))
+}
+
+/// A store is a folder, or not there yet. Whoever only looks is told too, rather than shown an empty store.
+fn usable(store: &Path) -> Result<(), Failure> {
+    match std::fs::read_dir(store) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Failure::store(format!("opening the store {}: {error}", store.display()))),
+    }
 }
 
 /// `--store` or `CTXRT_STORE`, else a folder of the working directory's own in the XDG data folder.

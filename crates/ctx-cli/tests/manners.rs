@@ -169,3 +169,40 @@ fn completions_and_manual_come_from_the_same_definition() {
     assert!(manual.code == 0 && manual.out.starts_with(".ie") || manual.out.contains(".TH ctxrt"), "{}", manual.out);
     assert!(manual.out.contains("Exit codes") && manual.out.contains("max\\-cost\\-usd"), "{}", manual.out);
 }
+
+#[test]
+fn a_recorded_run_is_replayed_by_another_process_and_an_edited_source_shows() {
+    let world = World::with_docs();
+    let goal = "When is the staging cluster restarted?";
+    let run = world.run(&["run", goal, "--source", "docs=docs", "--record", "run.json"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    let traces = || world.run(&["trace", "list", "--json"]).out;
+    let before = traces();
+    let again = world.run(&["replay", "run.json", "--source", "docs=docs"]);
+    assert_eq!((again.code, &again.out), (0, &run.out), "{}", again.err);
+    assert!(again.err.contains("the same plan, answer, citations and cost"), "{}", again.err);
+    assert_eq!(traces(), before, "a replay left a trace");
+    // The plan alone needs neither source nor store.
+    let elsewhere = World::new();
+    let bundle = world.path().join("run.json");
+    let plan = elsewhere.run(&["replay", &bundle.to_string_lossy(), "--plan-only"]);
+    assert_eq!((plan.code, plan.out.contains("byte for byte")), (0, true), "{}", plan.err);
+
+    world.write("docs/restart.md", "# Restart\n\n## Staging\n\nThe staging cluster is restarted every noon by the job noon-restart.\n");
+    world.run(&["index", "--source", "docs=docs"]);
+    let changed = world.run(&["replay", "run.json", "--source", "docs=docs"]);
+    assert_eq!(changed.code, 1, "{}", changed.err);
+    assert!(changed.err.contains("answer: recorded"), "{}", changed.err);
+    let broken = world.run(&["replay", "docs/errors.md"]);
+    assert_eq!((broken.code, broken.err.contains("--record")), (2, true), "{}", broken.err);
+}
+
+#[test]
+fn a_store_that_is_a_file_is_told_by_every_command_that_looks() {
+    let world = World::with_docs();
+    world.write("taken", "not a store");
+    for line in [&["sources"][..], &["cache", "list"], &["stats"], &["trace", "list"], &["run", "When?", "--source", "docs=docs"]] {
+        let told = world.run(&[line, &["--store", "taken"]].concat());
+        assert_eq!((told.code, told.err.contains("taken")), (10, true), "{line:?}: {}", told.err);
+    }
+}

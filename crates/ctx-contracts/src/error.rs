@@ -1,10 +1,12 @@
 //! The one error type that crosses a contract: what was being done, why it failed, whether trying again can help.
 
 use ctx_types::{Micros, Status};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What kind of failure, as far as the executor must know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// Cannot be reached or opened now.
     Unavailable,
@@ -39,7 +41,7 @@ pub enum ErrorKind {
 }
 
 /// An error of a plugin. Display: `DOING: CAUSE`, then the hint if there is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginError {
     /// Kind.
     pub kind: ErrorKind,

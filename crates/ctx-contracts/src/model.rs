@@ -4,6 +4,7 @@ use crate::PluginError;
 use async_trait::async_trait;
 use ctx_types::estimate::TokenClasses;
 use ctx_types::{Micros, ModelEntry, ModelName, Tokens};
+use serde::{Deserialize, Serialize};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,8 @@ pub struct ModelRequest {
 }
 
 /// Why the model stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// It was done.
     Stop,
@@ -56,7 +58,7 @@ pub enum FinishReason {
 }
 
 /// Its result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelResponse {
     /// Text.
     pub text: String,

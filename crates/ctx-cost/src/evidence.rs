@@ -7,7 +7,7 @@
 
 use crate::coefficients::{self, AfterCoefficients, BeforeCoefficients};
 use ctx_types::intent::EvidenceShape;
-use ctx_types::{AccessPath, Certainty, Estimated, Intent, Ppm, SourceEntry, SourceProbe};
+use ctx_types::{AccessPath, Catalog, Certainty, Estimated, Intent, Ppm, Probe, SourceEntry, SourceName, SourceProbe};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -76,6 +76,24 @@ pub fn before(probe: Option<&SourceProbe>, entry: &SourceEntry) -> Option<Before
         identifier_passages: probe.identifiers.iter().map(|i| i.passages).sum(),
         ceiling: BM25_TERM_MAX * present,
     })
+}
+
+/// By source: share of the goal's IDF mass that occurs in it. Document frequencies are those of all probed sources together,
+/// so that a word is worth the same wherever it stands; words that none of them holds are not counted.
+pub fn shared_coverage(catalog: &Catalog, probe: &Probe) -> BTreeMap<SourceName, f64> {
+    let passages = |name: &SourceName| catalog.sources.get(name).map_or(0, |entry| entry.passages);
+    let all: u64 = probe.sources.keys().map(passages).sum();
+    let mut containing: BTreeMap<&str, u64> = BTreeMap::new();
+    for term in probe.sources.values().flat_map(|said| &said.terms) {
+        *containing.entry(term.term.as_str()).or_default() += term.passages;
+    }
+    let weight = |term: &str| containing.get(term).filter(|n| **n > 0).map_or(0.0, |n| idf(all, *n));
+    let total: f64 = containing.keys().map(|term| weight(term)).sum();
+    let of = |said: &SourceProbe| {
+        let held: f64 = said.terms.iter().filter(|term| term.passages > 0).map(|term| weight(&term.term)).sum();
+        if total > 0.0 { (held / total).min(1.0) } else { 1.0 }
+    };
+    probe.sources.iter().map(|(name, said)| (name.clone(), of(said))).collect()
 }
 
 fn sigmoid(z: f64) -> f64 {
@@ -285,7 +303,7 @@ pub struct InList {
 
 impl InList {
     /// Both scores, weighed as in linear fusion.
-    fn stands(&self) -> f64 {
+    pub fn stands(&self) -> f64 {
         let weight = linear_bm25_weight();
         weight * self.bm25_share + (1.0 - weight) * self.cosine
     }

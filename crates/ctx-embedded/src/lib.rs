@@ -55,6 +55,7 @@ mod view;
 pub use contracts::Embedded;
 pub use ctx_contracts::IndexOptions;
 pub use ctx_runtime::config::SourceConfig;
+pub use ctx_store::replace_file;
 pub use engine::{Engine, EngineOptions};
 pub use error::EmbeddedError;
 pub use families::KnownTokenizer;

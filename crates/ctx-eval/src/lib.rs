@@ -7,7 +7,8 @@
 //! What runs is the product's own code: the engine that indexes and searches, the planner, the fusion and the packing of
 //! a real run. Documents are judged, not passages: a document stands where its best passage stands.
 //!
-//! Reading order: [`collection`] → `corpus` → [`workbench`] → [`metrics`] → [`bootstrap`] → [`mod@evaluate`] → [`report`] → `trec`.
+//! Reading order: [`collection`] → `corpus` → [`workbench`] → [`metrics`] → [`bootstrap`] → [`mod@evaluate`] → [`report`] → `trec` →
+//! [`shelf`] (several collections at once).
 
 pub mod bootstrap;
 pub mod collection;
@@ -16,6 +17,7 @@ pub mod error;
 pub mod evaluate;
 pub mod metrics;
 pub mod report;
+pub mod shelf;
 mod trec;
 pub mod workbench;
 
@@ -23,4 +25,5 @@ pub use collection::{Collection, Document, Query, is_train};
 pub use error::EvalError;
 pub use evaluate::{Options, evaluate, evaluate_collection};
 pub use report::{Report, Row};
+pub use shelf::{Shelf, Shelved};
 pub use workbench::Workbench;

@@ -65,11 +65,9 @@ impl Workbench {
         std::fs::create_dir(&corpus).map_err(EvalError::io("creating", &corpus))?;
         let records = Records::write(&collection.documents, &corpus)?;
         let source = SourceName::new(SOURCE).map_err(EvalError::engine("naming the source"))?;
-        let config = config(
-            &source,
-            SourceConfig { refresh: Some(Refresh::Manual), auto_label: AutoLabel::Off, ..SourceConfig::at(&corpus) },
-            store,
-        );
+        let mut config = config(store);
+        let indexed = SourceConfig { refresh: Some(Refresh::Manual), auto_label: AutoLabel::Off, ..SourceConfig::at(&corpus) };
+        config.sources.insert(source.clone(), indexed);
         let opened = ctx_embedded::open(config, EngineOptions::default()).await;
         let (runtime, engine) = opened.map_err(EvalError::engine("opening a temporary store"))?;
         let start = Instant::now();
@@ -114,7 +112,7 @@ impl Workbench {
     /// The legs of these paths, each read once, with the look-up of identifiers where the collection holds one of the query's.
     pub fn legs(&self, query: &str, wanted: &[LegPath], k: u32) -> Result<Legs, EvalError> {
         let features = self.before(query)?.unwrap_or_default();
-        let mut legs = Legs { source: self.source.clone(), hits: Vec::new(), ceiling: features.ceiling };
+        let mut legs = Legs { source: self.source.clone(), hits: Vec::new(), ceiling: features.ceiling, coverage: 1.0 };
         let exact = (features.identifier_passages > 0).then_some(LegPath::Identifier);
         for leg in wanted.iter().copied().chain(exact) {
             let found = self.engine.search(&self.source, leg.access_path(), query, k as usize);
@@ -151,12 +149,11 @@ impl Workbench {
 }
 
 /// Nothing is cached, traced or learned: every query is planned cold, as the first of its kind.
-fn config(name: &SourceName, source: SourceConfig, store: std::path::PathBuf) -> Config {
+pub(crate) fn config(store: std::path::PathBuf) -> Config {
     let mut config = Config::default();
     config.store = Some(store);
     config.runtime.plan_cache.enabled = false;
     config.observability.traces = false;
     config.costmodel.estimator = ctx_runtime::config::EstimatorName::Prior;
-    config.sources.insert(name.clone(), source);
     config
 }

@@ -9,6 +9,8 @@ use crate::counters::Counters;
 use crate::entry::CachedPlan;
 use crate::key::PlanKey;
 use crate::stamps::{CurrentStamps, EntryStamps};
+use crate::template::Customs;
+use ctx_types::Tokens;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -72,6 +74,7 @@ pub struct PlanCache {
     bytes: usize,
     frequency: Frequency,
     counters: Counters,
+    customs: Customs,
 }
 
 impl PlanCache {
@@ -97,6 +100,43 @@ impl PlanCache {
             }
         }
         found
+    }
+
+    /// Looks a template up, as [`PlanCache::lookup`] does, and judges whether this request is better planned on its own: generic
+    /// against custom, as PostgreSQL decides it. Only a hit is counted: that the words were new is counted already.
+    pub fn lookup_template(&mut self, key: &PlanKey, goal_tokens: Tokens, current: &CurrentStamps<'_>, now: u64) -> Lookup {
+        self.frequency.count(key.hash());
+        let found = self.peek_template(key, goal_tokens, current, now);
+        match &found {
+            Lookup::Hit(entry) => {
+                self.counters.hit(entry);
+                self.touch(key.hash(), current.digest());
+            }
+            Lookup::Miss(cause) => self.drop_if_dead(key, cause),
+        }
+        found
+    }
+
+    /// What [`PlanCache::lookup_template`] would answer, changing nothing.
+    pub fn peek_template(&self, key: &PlanKey, goal_tokens: Tokens, current: &CurrentStamps<'_>, now: u64) -> Lookup {
+        match self.judge(key, current, now) {
+            Lookup::Hit(entry) if entry.goal_tokens < goal_tokens => Lookup::Miss(MissCause::Longer),
+            Lookup::Hit(entry) => match self.customs.objection(key.hash(), -entry.plan.score.total.0) {
+                Some(cause) => Lookup::Miss(cause),
+                None => Lookup::Hit(entry),
+            },
+            miss => miss,
+        }
+    }
+
+    /// Keeps what planning a request on its own gave, beside its template: the score's loss, and what the time of planning
+    /// costs in the score's unit. The plan becomes the template where none stands, or the one that stands is for shorter goals.
+    pub fn custom(&mut self, key: PlanKey, entry: &CachedPlan, planning_cost: i64, current: &CurrentStamps<'_>) {
+        self.customs.add(key.hash(), -entry.plan.score.total.0, planning_cost);
+        let stands = self.slots.get(&key.hash()).is_some_and(|slot| slot.key == key && slot.entry.goal_tokens >= entry.goal_tokens);
+        if !stands {
+            self.insert(key, entry.as_template(), current);
+        }
     }
 
     /// What [`PlanCache::lookup`] would answer, changing nothing.
@@ -212,7 +252,7 @@ impl PlanCache {
         match cause {
             MissCause::Expired { .. } | MissCause::Stale(_) => drop(self.remove(key.hash())),
             MissCause::Absent => self.counters.collisions += u64::from(self.slots.contains_key(&key.hash())),
-            MissCause::Disabled | MissCause::Bypassed(_) => {}
+            MissCause::Custom { .. } | MissCause::Worse | MissCause::Longer | MissCause::Disabled | MissCause::Bypassed(_) => {}
         }
     }
 

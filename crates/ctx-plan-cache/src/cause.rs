@@ -2,6 +2,7 @@
 
 use crate::entry::CachedPlan;
 use crate::stamps::Mismatch;
+use crate::template::CUSTOM_PLANS_MIN;
 use ctx_types::Goal;
 use std::fmt;
 use std::sync::Arc;
@@ -49,6 +50,15 @@ pub enum MissCause {
     },
     /// Something the plan considered has changed.
     Stale(Mismatch),
+    /// A template is kept, and this request is planned on its own: too few were, to know whether the template is as good.
+    Custom {
+        /// How many were planned on their own.
+        made: u32,
+    },
+    /// A template is kept, and plans of their own were better by more than planning costs.
+    Worse,
+    /// A template is kept, for goals that are not as long.
+    Longer,
     /// The cache is switched off.
     Disabled,
     /// This request must not use the cache.
@@ -62,6 +72,9 @@ impl fmt::Display for MissCause {
             MissCause::Expired { age_seconds, ttl_seconds } => write!(f, "expired: {age_seconds} s old, ttl {ttl_seconds} s"),
             MissCause::Stale(Mismatch { object, now: None, .. }) => write!(f, "{object} is gone"),
             MissCause::Stale(Mismatch { object, .. }) => write!(f, "{object} changed"),
+            MissCause::Custom { made } => write!(f, "custom plan {} of {CUSTOM_PLANS_MIN}", made + 1),
+            MissCause::Worse => f.write_str("custom plans are better"),
+            MissCause::Longer => f.write_str("longer than what the template was planned for"),
             MissCause::Disabled => f.write_str("plan cache disabled"),
             MissCause::Bypassed(why) => write!(f, "bypassed: {why}"),
         }

@@ -1,7 +1,7 @@
 //! What the cache did, by cause.
 
 use crate::cause::{Bypass, MissCause};
-use crate::entry::CachedPlan;
+use crate::entry::{CachedPlan, EntryKind};
 use ctx_types::Micros;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,6 +16,9 @@ pub const OTHER_OBJECTS: &str = "(others)";
 pub struct Counters {
     /// Look-ups that saved planning.
     pub hits: u64,
+    /// Look-ups whose words were new and whose template saved planning.
+    #[serde(default)]
+    pub template_hits: u64,
     /// Planning time that hits saved.
     pub saved: Micros,
     /// Misses: no entry.
@@ -39,18 +42,22 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// All misses; bypassed requests and look-ups while disabled are none.
+    /// Look-ups that led to planning; bypassed requests and look-ups while disabled are none.
     pub fn misses(&self) -> u64 {
-        self.absent + self.expired + self.stale.values().sum::<u64>()
+        (self.absent + self.expired + self.stale.values().sum::<u64>()).saturating_sub(self.template_hits)
     }
 
     /// Share of look-ups that hit, in thousandths; `None` before the first.
     pub fn hit_rate_milli(&self) -> Option<u64> {
-        (self.hits * 1000).checked_div(self.hits + self.misses())
+        let hits = self.hits + self.template_hits;
+        (hits * 1000).checked_div(hits + self.misses())
     }
 
     pub(crate) fn hit(&mut self, entry: &CachedPlan) {
-        self.hits += 1;
+        match entry.kind {
+            EntryKind::Literal => self.hits += 1,
+            EntryKind::Template => self.template_hits += 1,
+        }
         self.saved += entry.planning;
     }
 
@@ -59,6 +66,8 @@ impl Counters {
             MissCause::Absent => self.absent += 1,
             MissCause::Expired { .. } => self.expired += 1,
             MissCause::Stale(mismatch) => self.changed(&mismatch.object),
+            // Said of a template after the words were found to be new: counted there.
+            MissCause::Custom { .. } | MissCause::Worse | MissCause::Longer => {}
             MissCause::Disabled => self.disabled += 1,
             MissCause::Bypassed(why) => self.went_around(*why),
         }

@@ -1,6 +1,6 @@
 //! One cached decision. Immutable once made; what changes with use (recency, hits) is kept beside it.
 
-use ctx_types::{ContentId, Goal, Intent, Micros, Plan, Sensitivity};
+use ctx_types::{Goal, Micros, Plan, Sensitivity, Tokens};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -38,6 +38,9 @@ pub struct CachedPlan {
     pub planning: Micros,
     /// When it was planned, seconds since the Unix epoch.
     pub planned_at: u64,
+    /// Tokens of the goal that it was planned for: its bounds hold for goals of no more.
+    #[serde(default)]
+    pub goal_tokens: Tokens,
 }
 
 impl CachedPlan {
@@ -51,17 +54,13 @@ impl CachedPlan {
         self.plan.goal == *goal
     }
 
-    /// The plan for `goal`, whose key agreed. A goal that differs in form only (outer white space, composed characters,
-    /// order of sources) gets its own words, its own intent (byte offsets) and its own id; the decision is the same.
-    pub fn plan_for(&self, goal: &Goal, analyze: impl FnOnce(&Goal) -> Intent, identify: impl FnOnce(&Plan) -> ContentId) -> Arc<Plan> {
-        if self.made_for(goal) {
-            return Arc::clone(&self.plan);
-        }
+    /// The same decision for whoever asks for the same kind of thing, without what only its own EXPLAIN prints.
+    pub fn as_template(&self) -> CachedPlan {
         let mut plan = Plan::clone(&self.plan);
-        plan.intent = analyze(goal);
-        plan.goal = goal.clone();
-        plan.id = identify(&plan);
-        Arc::new(plan)
+        plan.rejected.clear();
+        plan.best.clear();
+        plan.frontier.clear();
+        CachedPlan { kind: EntryKind::Template, plan: Arc::new(plan), ..self.clone() }
     }
 }
 

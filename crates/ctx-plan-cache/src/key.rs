@@ -4,6 +4,7 @@
 //! collision of the hash is never a hit. What the decision depends on (sources' content, prices, statistics) is not here
 //! but in the [stamps](crate::stamps).
 
+use crate::template::Template;
 use ctx_types::goal::{Hint, UncertainLatency};
 use ctx_types::{Constraints, Goal, Objective, Principal, Sensitivity, SourceName, Weights};
 use sha2::{Digest, Sha256};
@@ -11,7 +12,7 @@ use std::borrow::Cow;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 /// Version of the key's form. Part of every key: entries of another version are never hit.
-pub const KEY_SCHEMA_VERSION: u32 = 2;
+pub const KEY_SCHEMA_VERSION: u32 = 3;
 
 /// What a literal key is made of.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +44,22 @@ impl PlanKey {
         key
     }
 
+    /// The key that this request shares with others that mean the same kind of thing: normalized intent and probe signature
+    /// in place of the words.
+    pub fn template(input: &KeyInput<'_>, template: &Template<'_>) -> PlanKey {
+        let mut key = PlanKey { hash: 0, fields: Vec::with_capacity(768) };
+        write_fields(&mut key.fields, input, |out| template.write(out));
+        key.hash = hash_of(&key.fields);
+        key
+    }
+
     /// Becomes the key of `input`, keeping the buffer: callers that look up often reuse one key.
     pub fn refill(&mut self, input: &KeyInput<'_>) {
         self.fields.clear();
-        write_fields(&mut self.fields, input);
+        write_fields(&mut self.fields, input, |out| {
+            out.push(LITERAL);
+            write_text(out, &canonical_text(&input.goal.text));
+        });
         self.hash = hash_of(&self.fields);
     }
 
@@ -89,13 +102,16 @@ pub fn canonical_text(text: &str) -> Cow<'_, str> {
     if trimmed.is_ascii() || is_nfc(trimmed) { Cow::Borrowed(trimmed) } else { Cow::Owned(trimmed.nfc().collect()) }
 }
 
-fn write_fields(out: &mut Vec<u8>, input: &KeyInput<'_>) {
-    let Goal { text, sources: _, constraints, weights, objective, principal, conversation, seed, hints, what_if } = input.goal;
+/// What the words of a literal key begin with; those of a template begin otherwise.
+const LITERAL: u8 = 0;
+
+fn write_fields(out: &mut Vec<u8>, input: &KeyInput<'_>, words: impl FnOnce(&mut Vec<u8>)) {
+    let Goal { text: _, sources: _, constraints, weights, objective, principal, conversation, seed, hints, what_if } = input.goal;
     out.extend_from_slice(&KEY_SCHEMA_VERSION.to_le_bytes());
     write_text(out, input.planner_version);
     write_text(out, input.configuration);
     write_principal(out, principal);
-    write_text(out, &canonical_text(text));
+    words(out);
     write_sources(out, input.sources);
     write_constraints(out, input.limits);
     write_constraints(out, constraints);
@@ -200,11 +216,11 @@ fn write_hint(out: &mut Vec<u8>, hint: &Hint) {
     write_text(out, text);
 }
 
-fn write_count(out: &mut Vec<u8>, count: usize) {
+pub(crate) fn write_count(out: &mut Vec<u8>, count: usize) {
     out.extend_from_slice(&(count as u64).to_le_bytes());
 }
 
-fn write_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
     write_count(out, text.len());
     out.extend_from_slice(text.as_bytes());
 }

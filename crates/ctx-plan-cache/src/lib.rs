@@ -21,7 +21,7 @@
 //! assert!(matches!(found, Lookup::Miss(MissCause::Absent)));
 //! ```
 //!
-//! Reading order: [`key`] → [`stamps`] → [`entry`] → [`cause`] → [`cache`] → [`admission`] → [`counters`] → [`persist`] → [`listing`].
+//! Reading order: [`key`] → [`template`] → [`stamps`] → [`entry`] → [`cause`] → [`cache`] → [`admission`] → [`counters`] → [`persist`] → [`listing`].
 
 pub mod admission;
 pub mod cache;
@@ -32,6 +32,7 @@ pub mod key;
 pub mod listing;
 pub mod persist;
 pub mod stamps;
+pub mod template;
 
 pub use cache::{Inserted, PlanCache, Settings};
 pub use cause::{Bypass, Lookup, MissCause};
@@ -41,3 +42,4 @@ pub use key::{KEY_SCHEMA_VERSION, KeyInput, PlanKey, canonical_text};
 pub use listing::CacheRow;
 pub use persist::{LoadReport, PersistError};
 pub use stamps::{ABSENT_VERSION, CurrentStamps, Mismatch, PER_GOAL_PREFIX, PerGoal, Stamps};
+pub use template::{CUSTOM_PLANS_MIN, Template};

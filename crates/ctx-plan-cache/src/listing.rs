@@ -39,12 +39,14 @@ pub struct CacheRow {
 }
 
 impl PlanCache {
-    /// The plan with this id or this beginning of one (longer than its kind), if there is exactly one.
+    /// The plan with this id or this beginning of one (longer than its kind), if there is exactly one; as it was made, where it
+    /// serves as a template too.
     pub fn plan(&self, id: &str) -> Option<Arc<Plan>> {
         let named = id.len() > "plan_".len() && id.starts_with("plan_");
-        let mut found = self.by_recency().map(|slot| &slot.entry.plan).filter(|plan| named && plan.id.0.starts_with(id));
-        let first = found.next()?;
-        found.all(|other| other.id == first.id).then(|| first.clone())
+        let found = self.by_recency().map(|slot| &slot.entry).filter(|entry| named && entry.plan.id.0.starts_with(id));
+        let found: Vec<_> = found.collect();
+        let first = found.iter().find(|entry| entry.kind == EntryKind::Literal).or(found.first())?;
+        found.iter().all(|other| other.plan.id == first.plan.id).then(|| first.plan.clone())
     }
 
     /// Entries, most recently used first. `now`: seconds since the Unix epoch.

@@ -10,6 +10,7 @@
 //! inputs give the same bytes. After every stage [`check`] verifies what the types cannot say.
 
 mod assemble;
+mod bind;
 pub mod check;
 mod conflict;
 mod error;
@@ -20,6 +21,7 @@ mod stamps;
 mod what_if;
 mod write;
 
+pub use bind::signature;
 pub use ctx_types::{Denial, Settings};
 pub use error::PlanError;
 pub use inputs::{Inputs, Planned};
@@ -81,6 +83,12 @@ impl Planner {
     /// The goal's intent, as planning sees it.
     pub fn analyze(&self, goal: &Goal) -> Intent {
         ctx_intent::analyze(&goal.text, &self.intent)
+    }
+
+    /// A cached decision for another goal of the same kind, whose intent is given: the plan that planning the goal to the
+    /// same decision makes, with the template's estimates.
+    pub fn bind(&self, template: &Plan, goal: &Goal, intent: Intent, configuration: &str) -> Result<Planned, PlanError> {
+        self.finish(bind::bind(template, goal, intent, configuration)?)
     }
 
     /// The best feasible plan with its graph and schedule.

@@ -10,10 +10,10 @@ use ctx_optimizer::sensitivity::{self, Change, Flip};
 use ctx_optimizer::{Frame, score};
 use ctx_types::catalog::SourceState;
 use ctx_types::estimate::TokenClasses;
-use ctx_types::plan::{Certificate, CompletePlan, Margin, PLAN_SCHEMA_VERSION, PlannedAlternative, SourceUse};
+use ctx_types::plan::{Certificate, CompletePlan, Margin, PLAN_SCHEMA_VERSION, PlannedAlternative, SourceUse, Stamp};
 use ctx_types::{
-    AccessPath, Alternative, Certainty, ContentId, Estimated, Fate, Micros, NanoUsd, Operator, Plan, PlanEstimate, Ppm, Rejection, Score,
-    SourceName, Stage, Tokens, content_id,
+    AccessPath, Alternative, Certainty, Constraints, ContentId, Estimated, Fate, Goal, Micros, NanoUsd, Operator, Plan, PlanEstimate, Ppm,
+    Rejection, Score, SourceName, Stage, Tokens, content_id,
 };
 use std::collections::BTreeSet;
 
@@ -97,15 +97,8 @@ pub(crate) fn plan(context: &Context<'_>, winner: &Candidate) -> Result<Plan, Pl
     let read = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
     let chosen: Vec<PlannedAlternative> = context.members(winner).into_iter().map(|m| planned(context, m, read, frame.budget)).collect();
     let stamps = crate::stamps::of_plan(context);
-    let plan_id = id(
-        "plan",
-        &(
-            (PLAN_SCHEMA_VERSION, PLANNER_VERSION, &context.inputs.settings.configuration_digest),
-            (context.view.goal, context.view.limits),
-            chosen.iter().map(|c| &c.alternative).collect::<Vec<_>>(),
-            &stamps,
-        ),
-    )?;
+    let configuration = &context.inputs.settings.configuration_digest;
+    let plan_id = plan_id(context.view.goal, context.view.limits, &chosen, &stamps, configuration)?;
     let seed = context.view.goal.seed.unwrap_or_else(|| seed_of(&plan_id));
     Ok(Plan {
         schema_version: PLAN_SCHEMA_VERSION,
@@ -143,7 +136,23 @@ fn id(kind: &'static str, value: &impl serde::Serialize) -> Result<ContentId, Pl
     content_id(kind, value).map_err(|e| PlanError::Internal(e.to_string()))
 }
 
-fn seed_of(id: &ContentId) -> u64 {
+/// The id of a plan as it stands.
+pub(crate) fn identify(plan: &Plan, configuration: &str) -> Result<ContentId, PlanError> {
+    plan_id(&plan.goal, &plan.limits, &plan.chosen, &plan.stamps, configuration)
+}
+
+fn plan_id(
+    goal: &Goal,
+    limits: &Constraints,
+    chosen: &[PlannedAlternative],
+    stamps: &[Stamp],
+    configuration: &str,
+) -> Result<ContentId, PlanError> {
+    let versions = (PLAN_SCHEMA_VERSION, PLANNER_VERSION, configuration);
+    id("plan", &(versions, (goal, limits), chosen.iter().map(|c| &c.alternative).collect::<Vec<_>>(), stamps))
+}
+
+pub(crate) fn seed_of(id: &ContentId) -> u64 {
     let digits = id.0.rsplit('_').next().unwrap_or_default();
     u64::from_str_radix(digits.get(..16).unwrap_or("0"), 16).unwrap_or(0)
 }

@@ -1,5 +1,6 @@
 //! Why a request has no run. What a run itself meets is a [`ctx_types::Status`] with a trace, not an error.
 
+use crate::replay::ReplayError;
 use crate::{ConfigError, RegistryError};
 use ctx_contracts::PluginError;
 use ctx_planner::PlanError;
@@ -19,6 +20,9 @@ pub enum RuntimeError {
     /// The goal or its options are wrong. [`PlanError::Infeasible`] never stands here when a run was asked for.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// A recorded run that cannot be replayed.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
     /// EXPLAIN ANALYZE of a generic plan.
     #[error("explaining a generic plan: it cannot be analyzed, because a run asks its sources about the goal; leave one of the two out")]
     GenericRun,
@@ -50,6 +54,9 @@ impl RuntimeError {
             RuntimeError::Plan(PlanError::Internal(_)) | RuntimeError::Unsupported { .. } | RuntimeError::Graph { .. } => 1,
             RuntimeError::Plan(PlanError::Infeasible(_)) => 3,
             RuntimeError::Plan(_) => 2,
+            RuntimeError::Replay(ReplayError::OtherPlan { .. }) => 1,
+            RuntimeError::Replay(ReplayError::Redacted { .. }) => 9,
+            RuntimeError::Replay(_) => 2,
             RuntimeError::Plugin(error) => error.status().exit_code(),
         }
     }

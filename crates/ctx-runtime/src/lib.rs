@@ -10,7 +10,7 @@
 //! Everything that touches a disk, a socket or a model is a plugin behind `ctx-contracts`; a binary fills the
 //! [`Registry`] and names the plugins in the [`Config`]. This crate holds no provider, no database and no text of a prompt.
 //!
-//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → [`session`].
+//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → [`session`] → [`replay`].
 
 pub mod config;
 
@@ -26,6 +26,7 @@ mod parts;
 mod prepare;
 pub mod ranking;
 mod registry;
+pub mod replay;
 mod runtime;
 pub mod session;
 mod shared;

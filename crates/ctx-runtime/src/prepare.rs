@@ -6,10 +6,12 @@
 use crate::RuntimeError;
 use crate::runtime::Inner;
 use ctx_cost::statistics::Statistics;
-use ctx_plan_cache::{Bypass, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, PlanKey, Stamps};
+use ctx_plan_cache::{Bypass, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, MissCause, PlanKey, Stamps, Template};
 use ctx_planner::{Inputs, PlanError, Planned, Planner};
 use ctx_types::catalog::SourceState;
-use ctx_types::{Catalog, Constraints, Denial, Goal, Infeasible, Micros, Probe, Sensitivity, Settings, SourceName, Status, Weights};
+use ctx_types::{
+    Catalog, Constraints, Denial, Goal, Infeasible, Intent, Micros, Probe, Sensitivity, Settings, SourceName, Status, Weights,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -267,23 +269,69 @@ impl Inner {
             return Ok((choice, probe, told));
         }
         let stamps = request.snapshot.stamps(request);
-        let key = PlanKey::literal(&KeyInput {
-            goal: request.goal,
-            limits: request.limits,
-            sources: request.sources,
-            configuration: &request.settings.configuration_digest,
-            planner_version: Planner::version(),
-        });
+        let key = PlanKey::literal(&key_input(request));
         let found = self.look_up(&key, &stamps, mode);
         let told = found.to_string();
         if let Some(planned) = self.reuse(request, &found)? {
             return Ok((Choice::Planned(planned), Probe::default(), told));
         }
         if !mode.leaves_traces() {
-            let (choice, probe, _) = self.plan_anew(request).await?;
+            let probe = self.probe(request).await;
+            let template = self.template(request, &probe);
+            let (bound, told) = self.bind(request, template.as_ref(), &probe, &stamps, told, mode)?;
+            if let Some(planned) = bound {
+                return Ok((Choice::Planned(planned), probe, told));
+            }
+            let (choice, probe, _) = self.plan_on(request, probe)?;
             return Ok((choice, probe, told));
         }
         self.plan_once(request, key, &stamps, told).await
+    }
+
+    /// The key that goals of the same kind share. None for goals whose words raise their label: nothing made for them serves
+    /// another.
+    fn template(&self, request: &Request<'_>, probe: &Probe) -> Option<(PlanKey, Intent)> {
+        let open = request.limits.sensitivity.is_none_or(|label| label < Sensitivity::Confidential);
+        if !open || probe.sources.is_empty() || !self.config.runtime.plan_cache.enabled {
+            return None;
+        }
+        let intent = self.planner.analyze(request.goal);
+        if intent.sensitivity >= Sensitivity::Confidential {
+            return None;
+        }
+        let signature = ctx_planner::signature(&request.snapshot.catalog, request.sources, probe, &intent);
+        let question = request.goal.text.contains('?');
+        let words = Template { intent: &intent, question, signature: &signature, goal_tokens: probe.goal_tokens };
+        let key = PlanKey::template(&key_input(request), &words);
+        Some((key, intent))
+    }
+
+    /// The decision of a template for this goal, if one stands and is as good as planning anew; and what the cache said.
+    fn bind(
+        &self,
+        request: &Request<'_>,
+        template: Option<&(PlanKey, Intent)>,
+        probe: &Probe,
+        stamps: &Stamps,
+        told: String,
+        mode: Mode,
+    ) -> Result<(Option<Arc<Planned>>, String), RuntimeError> {
+        let Some((key, intent)) = template else { return Ok((None, told)) };
+        let (current, now) = (CurrentStamps::of(stamps), self.now());
+        let found = if mode.leaves_traces() {
+            self.cache().lookup_template(key, probe.goal_tokens, &current, now)
+        } else {
+            self.cache().peek_template(key, probe.goal_tokens, &current, now)
+        };
+        match &found {
+            Lookup::Hit(entry) => {
+                let configuration = &request.settings.configuration_digest;
+                let planned = self.planner.bind(&entry.plan, request.goal, intent.clone(), configuration)?;
+                Ok((Some(Arc::new(planned)), found.to_string()))
+            }
+            Lookup::Miss(MissCause::Absent) => Ok((None, told)),
+            Lookup::Miss(cause) => Ok((None, format!("{told}; template: {cause}"))),
+        }
     }
 
     fn look_up(&self, key: &PlanKey, stamps: &Stamps, mode: Mode) -> Lookup {
@@ -295,12 +343,16 @@ impl Inner {
         }
     }
 
-    /// A cached plan serves only the very words it was made for; another form of them is planned on its own.
+    /// The cached plan of a hit. A goal that differs in form only (outer white space, composed characters, order of sources) gets
+    /// the decision with its own words.
     fn reuse(&self, request: &Request<'_>, found: &Lookup) -> Result<Option<Arc<Planned>>, RuntimeError> {
-        match found.hit().filter(|entry| entry.made_for(request.goal)) {
-            Some(entry) => Ok(Some(self.finished(&entry.plan)?)),
-            None => Ok(None),
+        let Some(entry) = found.hit() else { return Ok(None) };
+        if entry.made_for(request.goal) {
+            return Ok(Some(self.finished(&entry.plan)?));
         }
+        let intent = self.planner.analyze(request.goal);
+        let configuration = &request.settings.configuration_digest;
+        Ok(Some(Arc::new(self.planner.bind(&entry.plan, request.goal, intent, configuration)?)))
     }
 
     /// Single flight: of several requests with one key, one plans and the others take its entry.
@@ -316,7 +368,14 @@ impl Inner {
         if let Some(planned) = self.reuse(request, &self.look_up(&key, stamps, Mode::Peek))? {
             return Ok((Choice::Planned(planned), Probe::default(), format!("{told}; planned by a concurrent request")));
         }
-        let (choice, probe, planning) = self.plan_anew(request).await?;
+        let probe = self.probe(request).await;
+        let template = self.template(request, &probe);
+        let (bound, told) = self.bind(request, template.as_ref(), &probe, stamps, told, Mode::Run)?;
+        let is_bound = bound.is_some();
+        let (choice, probe, planning) = match bound {
+            Some(planned) => (Choice::Planned(planned), probe, Micros(0)),
+            None => self.plan_on(request, probe)?,
+        };
         if let Choice::Planned(planned) = &choice {
             let entry = CachedPlan {
                 kind: EntryKind::Literal,
@@ -324,8 +383,14 @@ impl Inner {
                 label: label(&request.snapshot.catalog, Some(planned)),
                 planning,
                 planned_at: self.now(),
+                goal_tokens: probe.goal_tokens,
             };
-            self.cache().insert(key, entry, &CurrentStamps::of(stamps));
+            let current = CurrentStamps::of(stamps);
+            let mut cache = self.cache();
+            if let Some((template, _)) = template.filter(|_| !is_bound && entry.sensitivity() < Sensitivity::Confidential) {
+                cache.custom(template, &entry, request.goal.weights.cost_of_time(planning), &current);
+            }
+            cache.insert(key, entry, &current);
         }
         Ok((choice, probe, told))
     }
@@ -377,6 +442,16 @@ impl Inner {
             }
         }
         probe
+    }
+}
+
+fn key_input<'a>(request: &'a Request<'_>) -> KeyInput<'a> {
+    KeyInput {
+        goal: request.goal,
+        limits: request.limits,
+        sources: request.sources,
+        configuration: &request.settings.configuration_digest,
+        planner_version: Planner::version(),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::executor::lists::{self, Leg};
 use ctx_graph::{LegFusion, LegPath, LegWeight, LoweringParameters, NodeId};
-use ctx_types::{AccessPath, Hit, Passage, Ppm, SourceName, Tokens};
+use ctx_types::{AccessPath, FuseMethod, Hit, Passage, Ppm, SourceName, Tokens};
 
 /// What the legs of one source returned for one goal.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Legs {
     pub hits: Vec<(LegPath, Vec<Hit>)>,
     /// Largest possible BM25 score of the goal in the source; 0 if unknown.
     pub ceiling: f64,
+    /// Share of the goal that the source can hold, over the statistics of all sources (`ctx_cost::evidence::shared_coverage`).
+    pub coverage: f64,
 }
 
 /// A passage in the list of an access path.
@@ -42,6 +44,25 @@ pub fn legs_of(path: AccessPath) -> &'static [LegPath] {
 
 /// The list of `path` over these legs, best first, at most `k`. Legs that the path does not read are ignored.
 pub fn ranked(path: AccessPath, legs: &Legs, k: u32) -> Vec<RankedPassage> {
+    let items = list(path, legs, k).map(|list| list.items).unwrap_or_default();
+    items.into_iter().map(shown).collect()
+}
+
+/// The lists of several sources as one, best first, in the order that plans merge them in: by calibrated relevance.
+pub fn across(read: &[(AccessPath, u32, Legs)]) -> Vec<(SourceName, RankedPassage)> {
+    let merged = lists::merge(read.iter().filter_map(|(path, k, legs)| list(*path, legs, *k)).collect(), FuseMethod::CalibratedScore);
+    let at = |&(source, item): &(usize, usize)| {
+        let list = &merged.lists[source];
+        (list.source.clone(), shown(list.items[item].clone()))
+    };
+    merged.order.iter().map(at).collect()
+}
+
+fn shown(item: lists::Ranked) -> RankedPassage {
+    RankedPassage { passage: item.passage, exact: item.exact, relevance: item.relevance }
+}
+
+fn list(path: AccessPath, legs: &Legs, k: u32) -> Option<lists::SourceList> {
     let wanted = legs_of(path);
     let node = |leg: LegPath| NodeId::new(leg.as_str());
     let is_read = |leg: LegPath| wanted.contains(&leg) || leg == LegPath::Identifier;
@@ -52,12 +73,11 @@ pub fn ranked(path: AccessPath, legs: &Legs, k: u32) -> Vec<RankedPassage> {
         quota: Tokens(u64::MAX),
         hits: hits.clone(),
         ceiling: legs.ceiling,
+        coverage: legs.coverage,
     };
     let read: Vec<Leg> = legs.hits.iter().filter(|(name, _)| is_read(*name)).map(leg).collect();
     let exact = (path != AccessPath::Identifier).then(|| node(LegPath::Identifier));
-    let list = lists::fuse_legs(&NodeId::new("fuse"), &fusion(path), exact.as_ref(), k, &read);
-    let items = list.map(|list| list.items).unwrap_or_default();
-    items.into_iter().map(|item| RankedPassage { passage: item.passage, exact: item.exact, relevance: item.relevance }).collect()
+    lists::fuse_legs(&NodeId::new("fuse"), &fusion(path), exact.as_ref(), k, &read)
 }
 
 /// The fusion that lowering writes into a plan's graph.
@@ -95,6 +115,7 @@ mod tests {
             source: SourceName::new("docs").expect("name"),
             hits: vec![(LegPath::Bm25, vec![hit("a", 9.0), hit("b", 8.0)]), (LegPath::Dense, vec![hit("c", 0.9), hit("b", 0.8)])],
             ceiling: 10.0,
+            coverage: 1.0,
         };
         assert_eq!(names(&ranked(AccessPath::Bm25, &legs, 10)), ["a", "b"]);
         assert_eq!(names(&ranked(AccessPath::Dense, &legs, 10)), ["c", "b"]);

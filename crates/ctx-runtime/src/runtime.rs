@@ -137,14 +137,23 @@ impl Runtime {
 
     /// The same runtime, planning on the published generation without looking for changes first.
     pub fn without_refresh(&self) -> Runtime {
+        self.derived(self.inner.parts.clone(), false)
+    }
+
+    /// The same runtime over other plugins; statistics and plan cache are shared.
+    pub(crate) fn over(&self, parts: Parts) -> Runtime {
+        self.derived(parts, self.inner.refresh)
+    }
+
+    fn derived(&self, parts: Parts, refresh: bool) -> Runtime {
         let inner = &self.inner;
         Runtime {
             inner: Arc::new(Inner {
                 config: inner.config.clone(),
                 digest: inner.digest.clone(),
-                parts: inner.parts.clone(),
+                parts,
                 planner: inner.planner.clone(),
-                refresh: false,
+                refresh,
                 learning: inner.learning.clone(),
                 snapshot: Mutex::new(None),
                 flights: Flights::default(),
@@ -267,7 +276,7 @@ impl Runtime {
         executor::verify_again(&self.inner.parts, report).await
     }
 
-    async fn spawn(&self, prepared: Prepared, cancel: CancellationToken, purpose: &str) -> Result<RunReport, RuntimeError> {
+    pub(crate) async fn spawn(&self, prepared: Prepared, cancel: CancellationToken, purpose: &str) -> Result<RunReport, RuntimeError> {
         not_hypothetical(&prepared.goal)?;
         if let Some(planned) = prepared.planned() {
             executor::executable(planned)?;

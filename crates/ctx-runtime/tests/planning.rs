@@ -132,3 +132,32 @@ async fn a_hypothetical_catalog_is_explained_and_never_run() {
     assert!(runtime.explain(&assumed, ExplainOptions { analyze: true, ..ExplainOptions::default() }).await.is_err());
     assert_eq!(runtime.plan_cache().0.len(), 0);
 }
+
+/// Generic against custom: five goals of a kind are planned on their own, then the kind's template serves, with each goal's own
+/// words and the id that planning it anew gives.
+#[tokio::test]
+async fn after_five_plans_of_their_own_goals_of_one_kind_share_a_template() {
+    let world = World::new();
+    let runtime = world.runtime().await;
+    let ask = |number: u32| goal(&format!("How is the infeasible plan {number} reported?"), &[]);
+    for number in 71..76 {
+        let told = runtime.run(&ask(number)).await.expect("valid goal").trace.plan_cache;
+        assert!(told.starts_with("miss"), "{number}: {told}");
+    }
+    let peeked = runtime.explain(&ask(76), ExplainOptions::default()).await.expect("valid goal").prepared;
+    let shared = runtime.run(&ask(76)).await.expect("valid goal");
+    assert_eq!((shared.trace.plan_cache.as_str(), peeked.plan_cache.as_str()), ("hit (template)", "hit (template)"));
+    let planned = shared.planned.expect("a plan");
+    assert_eq!(planned.plan.goal.text, ask(76).text);
+    let cold = World::new().runtime().await.plan(&ask(76)).await.expect("a plan");
+    assert_eq!((&planned.plan.id, &peeked.planned().expect("a plan").plan.id), (&cold.plan.id, &cold.plan.id));
+    assert_eq!(runtime.plan_cache().1.template_hits, 1);
+    // The words are known now.
+    assert_eq!(runtime.run(&ask(76)).await.expect("valid goal").trace.plan_cache, "hit (literal)");
+    // Another meaning is another kind.
+    let negated = runtime.run(&goal("How is the infeasible plan 77 not reported?", &[])).await.expect("valid goal");
+    assert!(negated.trace.plan_cache.starts_with("miss"), "{}", negated.trace.plan_cache);
+    let mut weighed = ask(78);
+    weighed.weights.cost *= 2;
+    assert!(runtime.run(&weighed).await.expect("valid goal").trace.plan_cache.starts_with("miss"));
+}

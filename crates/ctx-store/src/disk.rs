@@ -60,6 +60,12 @@ pub(crate) fn replace(path: &Path, scratch: &Path, bytes: &[u8]) -> Result<(), S
     result
 }
 
+/// Replaces a file by `bytes`, written beside it: readers see the old or the new file, whole, and it survives a power cut.
+pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    replace(path, folder, bytes)
+}
+
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut file = File::create_new(path).map_err(StoreError::io("creating", path))?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(StoreError::io("writing", path))
@@ -68,7 +74,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 /// Renames and syncs the folder renamed into.
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     fs::rename(from, to).map_err(StoreError::io("renaming into place", to))?;
-    to.parent().map_or(Ok(()), sync_dir)
+    to.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(Ok(()), sync_dir)
 }
 
 /// Syncs every file and folder below `path`; returns the bytes found.

@@ -68,6 +68,7 @@ pub mod vectors;
 pub mod writer;
 
 pub use absorb::{Absorbed, Offsets, absorb, retire};
+pub use disk::replace_file;
 pub use error::StoreError;
 pub use files::{FileEntry, FileList, FileStat, Freshness};
 pub use generation::Generation;

@@ -1,6 +1,7 @@
 //! Every query that a goal could mean over one table, bounded. Which words become filters, which column is shown, which is
 //! measured and which operation joins them are enumerated here; which of them is meant is decided by [`crate::rank`].
 
+use crate::plain::{AVERAGED, SUMMED};
 use crate::query::{Ask, Comparison, End, Filter, Function, Query, Test};
 use crate::question::{Comparative, Form as Asks, Pointer, Question, Span};
 use crate::reading::Form;
@@ -234,6 +235,16 @@ impl<'a> Grounded<'a> {
             sets.push(Vec::new());
         }
         sets
+    }
+
+    /// The function that words outside the columns' names ask for: "total" in "total amount", unless a column is so called.
+    pub(crate) fn aggregated(&self) -> Option<Function> {
+        let names_a_column = |at: usize| self.mentions.iter().any(|m| m.span.start <= at && at < m.span.end);
+        let asks = |words: &[&str]| {
+            let mut all = self.question.words.iter().enumerate();
+            all.any(|(at, word)| words.contains(&word.text.as_str()) && !names_a_column(at))
+        };
+        if asks(SUMMED) { Some(Function::Sum) } else { asks(AVERAGED).then_some(Function::Avg) }
     }
 
     fn mention_of(&self, column: ColumnId, used: &[Span]) -> Option<Mention> {
@@ -488,8 +499,11 @@ impl Builder<'_, '_> {
                 continue;
             }
             let limit = limit_after(on.question, superlative.span, used);
+            let aggregated = on.aggregated();
+            // "The city with the highest total amount" is about cities, not about the row with the highest amount.
+            let groups = |column: ColumnId| aggregated.is_some() && !on.table.columns[column].is_unique(on.table.rows);
             for (by, named) in measured {
-                for (column, mention) in shown {
+                for (column, mention) in shown.iter().filter(|(column, _)| !groups(*column)) {
                     let mention = if column == by { None } else { mention.clone() };
                     let ask = Ask::Extreme { column: *column, by: *by, end: superlative.end, limit };
                     self.push(ask, mention, named.clone(), Some(at), None);
@@ -499,11 +513,14 @@ impl Builder<'_, '_> {
                 if on.table.columns[*column].is_unique(on.table.rows) {
                     continue;
                 }
-                self.push(Ask::Group { column: *column, sum: None, end: superlative.end }, mention.clone(), None, Some(at), None);
-                for (sum, named) in measured.iter().filter(|(sum, named)| sum != column && named.is_some()) {
-                    if on.table.columns[*sum].form() == Some(Form::Number) {
+                if aggregated.is_none() {
+                    self.push(Ask::Group { column: *column, of: None, end: superlative.end }, mention.clone(), None, Some(at), None);
+                }
+                let function = aggregated.unwrap_or(Function::Sum);
+                for (of, named) in measured.iter().filter(|(of, named)| of != column && named.is_some()) {
+                    if on.table.columns[*of].form() == Some(Form::Number) {
                         self.push(
-                            Ask::Group { column: *column, sum: Some(*sum), end: superlative.end },
+                            Ask::Group { column: *column, of: Some((function, *of)), end: superlative.end },
                             mention.clone(),
                             named.clone(),
                             Some(at),

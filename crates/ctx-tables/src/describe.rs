@@ -20,10 +20,12 @@ pub fn describe(table: &Table, query: &Query) -> String {
         Ask::Place { column, end: End::Least, limit } => format!("{} of the first {limit} rows", name(column)),
         Ask::Place { column, end: End::Greatest, limit } => format!("{} of the last {limit} rows", name(column)),
         Ask::Neighbour { column, offset } => format!("{} of the row {}", name(column), if *offset > 0 { "after" } else { "before" }),
-        Ask::Group { column, sum: None, end } => {
+        Ask::Group { column, of: None, end } => {
             format!("{} with the {} rows", name(column), if *end == End::Greatest { "most" } else { "fewest" })
         }
-        Ask::Group { column, sum: Some(sum), end } => format!("{} with the {} total {}", name(column), ends(*end, 1), name(sum)),
+        Ask::Group { column, of: Some((function, of)), end } => {
+            format!("{} with the {} {} of {}", name(column), ends(*end, 1), function_name(*function), name(of))
+        }
         Ask::GroupAll { column, of: None } => format!("number of rows by {}", name(column)),
         Ask::GroupAll { column, of: Some((function, of)) } => format!("{} of {} by {}", function_name(*function), name(of), name(column)),
         Ask::Difference { column, other } => {

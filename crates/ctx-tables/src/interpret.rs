@@ -45,10 +45,10 @@ pub fn interpret(table: &Table, rows: &Rows, query: &Query) -> Vec<String> {
             let next = at.iter().filter_map(|row| row.checked_add_signed(*offset as isize)).filter(|row| *row < rows.cells.len());
             passing.cells(&next.collect::<Vec<_>>(), *column)
         }
-        Ask::Group { column, sum, end } => {
+        Ask::Group { column, of, end } => {
             let groups = passing.groups(&at, *column);
-            let measure = |rows: &Vec<usize>| match sum {
-                Some(sum) => passing.aggregate(rows, Function::Sum, *sum),
+            let measure = |rows: &Vec<usize>| match of {
+                Some((function, of)) => passing.aggregate(rows, *function, *of),
                 None => Some(rows.len() as f64),
             };
             let keyed: Vec<(f64, String)> = groups.iter().filter_map(|(value, rows)| Some((measure(rows)?, value.clone()))).collect();

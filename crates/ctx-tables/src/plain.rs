@@ -12,7 +12,10 @@ use crate::schema::ColumnId;
 const NEVER: &[&str] = &["why", "if", "would", "percent", "percentage", "same", "other", "another", "only", "not", "both", "ever", "never"];
 
 /// Words that ask for a sum.
-const SUMMED: &[&str] = &["total", "sum", "combined", "overall", "altogether"];
+pub(crate) const SUMMED: &[&str] = &["total", "sum", "combined", "overall", "altogether"];
+
+/// Words that ask for a mean.
+pub(crate) const AVERAGED: &[&str] = &["average", "mean"];
 
 /// Words of a grouped reading.
 const GROUPED: &[&str] = &[
@@ -48,12 +51,16 @@ fn operation(on: &Grounded<'_>, candidate: &Candidate) -> Option<&'static [&'sta
         Ask::Count => (many && !question.has(different)).then_some(&["number", "count", "there", "exist"]),
         Ask::CountDistinct { .. } => has(different).filter(|_| many),
         Ask::Aggregate { function: Function::Sum, .. } => has(SUMMED),
-        Ask::Aggregate { function: Function::Avg, .. } => has(&["average", "mean"]),
+        Ask::Aggregate { function: Function::Avg, .. } => has(AVERAGED),
         Ask::Cells { column } if candidate.query.filters.iter().any(|filter| filter.column == *column) => None,
-        Ask::Cells { .. } => (!many && !candidate.conditions.is_empty() && asks_for_values(question.form)).then_some(&[]),
-        Ask::Extreme { .. } => candidate.superlative.map(|_| &[] as &[&str]),
-        Ask::Group { sum: Some(_), .. } => candidate.superlative.and(has(SUMMED)),
-        Ask::Group { sum: None, .. } => candidate.superlative.filter(|_| !on.table_named.is_empty()).map(|_| &[] as &[&str]),
+        Ask::Cells { .. } => {
+            (!many && on.aggregated().is_none() && !candidate.conditions.is_empty() && asks_for_values(question.form)).then_some(&[])
+        }
+        Ask::Extreme { .. } => candidate.superlative.filter(|_| on.aggregated().is_none()).map(|_| &[] as &[&str]),
+        Ask::Group { of: Some((Function::Sum, _)), .. } => candidate.superlative.and(has(SUMMED)),
+        Ask::Group { of: Some((Function::Avg, _)), .. } => candidate.superlative.and(has(AVERAGED)),
+        Ask::Group { of: Some(_), .. } => None,
+        Ask::Group { of: None, .. } => candidate.superlative.filter(|_| !on.table_named.is_empty()).map(|_| &[] as &[&str]),
         // A group by what was asked for needs a word for it, which is how such a candidate came about.
         Ask::GroupAll { of: None, .. } => many.then_some(GROUPED),
         Ask::GroupAll { of: Some(_), .. } => Some(GROUPED),
@@ -150,6 +157,10 @@ mod tests {
             ("What is the average amount in Leeds?", "average of `amount` in `orders` where `city` is \"Leeds\""),
             ("total amount per city", "total of `amount` by `city` in `orders`"),
             ("How many orders have an amount over 300?", "number of rows in `orders` where `amount` > 300"),
+            ("What is the total amount in Leeds?", "total of `amount` in `orders` where `city` is \"Leeds\""),
+            ("total amount shipped in 2024", "total of `amount` in `orders` where `shipped_on` is in 2024"),
+            ("Which city has the highest total amount?", "`city` with the greatest total of `amount` in `orders`"),
+            ("Which city has the lowest average amount?", "`city` with the least average of `amount` in `orders`"),
             ("top 2 customers by amount", "`customer` with the 2 greatest `amount` in `orders`"),
         ] {
             assert_eq!(meant(goal), reading, "{goal}");

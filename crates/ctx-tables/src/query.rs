@@ -139,12 +139,12 @@ pub enum Ask {
         /// Rows further down (positive) or up.
         offset: i32,
     },
-    /// Values of a column at one end of the order by how many rows hold them, or by the sum of a key over those.
+    /// Values of a column at one end of the order by how many rows hold them, or by the aggregate of a key over those.
     Group {
         /// Shown and grouped by.
         column: ColumnId,
-        /// Summed; rows are counted without.
-        sum: Option<ColumnId>,
+        /// Function and its column; rows are counted without.
+        of: Option<(Function, ColumnId)>,
         /// Which end.
         end: End,
     },
@@ -209,8 +209,9 @@ impl Ask {
             Ask::Extreme { .. } => "extreme",
             Ask::Place { .. } => "place",
             Ask::Neighbour { .. } => "neighbour",
-            Ask::Group { sum: None, .. } => "group_count",
-            Ask::Group { sum: Some(_), .. } => "group_sum",
+            Ask::Group { of: None, .. } => "group_count",
+            Ask::Group { of: Some((Function::Sum, _)), .. } => "group_sum",
+            Ask::Group { of: Some(_), .. } => "group_aggregate",
             Ask::GroupAll { .. } => "group_all",
             Ask::Difference { column: None, .. } => "difference_count",
             Ask::Difference { column: Some(_), .. } => "difference",
@@ -241,8 +242,7 @@ impl Ask {
         match self {
             Ask::Aggregate { column, .. } | Ask::Spread { column } => Some(*column),
             Ask::Extreme { by, .. } => Some(*by),
-            Ask::Group { sum, .. } => *sum,
-            Ask::GroupAll { of, .. } => of.map(|(_, column)| column),
+            Ask::Group { of, .. } | Ask::GroupAll { of, .. } => of.map(|(_, column)| column),
             Ask::Difference { column, .. } => *column,
             Ask::Better { by, .. } => *by,
             Ask::Same { shared, .. } => Some(*shared),

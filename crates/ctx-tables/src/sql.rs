@@ -162,11 +162,11 @@ impl Writer<'_> {
                     self.shown(*column)
                 )
             }
-            Ask::Group { column, sum, end } => {
+            Ask::Group { column, of, end } => {
                 let condition = self.conditions(&query.filters, &[self.filled(*column)]);
-                let measure = sum.map_or("count(*)".to_owned(), |sum| format!("sum({})", self.key(sum)));
+                let measure = of.map_or("count(*)".to_owned(), |(function, of)| format!("{}({})", name(function), self.key(of)));
                 let (group, order) = (quote(&self.table.columns[*column].name), direction(*end));
-                let having = if sum.is_some() { format!(" HAVING {measure} IS NOT NULL") } else { String::new() };
+                let having = if of.is_some() { format!(" HAVING {measure} IS NOT NULL") } else { String::new() };
                 format!(
                     "SELECT {}, {measure} FROM {from}{condition} GROUP BY {group}{having} QUALIFY rank() OVER (ORDER BY {measure} {order}) = 1 ORDER BY {group}",
                     self.shown(*column)

@@ -194,6 +194,14 @@ pub struct Weights {
     pub latency_scale: Micros,
 }
 
+impl Weights {
+    /// What this much time costs in the score's unit.
+    pub fn cost_of_time(&self, time: Micros) -> i64 {
+        let (time, scale) = (time.0 as f64, self.latency_scale.0 as f64);
+        if time > 0.0 { (self.lat as f64 * time / (time + scale)).round() as i64 } else { 0 }
+    }
+}
+
 impl Default for Weights {
     /// The defaults of the configuration reference; c₀ = $0.05, t₀ = 10 s.
     fn default() -> Self {

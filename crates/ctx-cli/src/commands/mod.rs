@@ -6,6 +6,7 @@ mod doctor;
 mod eval;
 pub(crate) mod explain;
 pub(crate) mod index;
+mod replay;
 pub(crate) mod run;
 mod scripts;
 mod search;
@@ -31,6 +32,7 @@ pub(crate) async fn dispatch(cli: Cli, out: &Out, interrupt: &Interrupt) -> Resu
     }
     match command {
         Command::Run(args) => run::run(global, args, out, interrupt).await,
+        Command::Replay(args) => replay::replay(global, args, out, interrupt).await,
         Command::Explain(args) => explain::explain(global, args, out, interrupt).await,
         Command::Simulate(args) => simulate::simulate(global, args, out, interrupt).await,
         Command::Index(args) => index::index(global, args, out, interrupt).await,
@@ -44,7 +46,7 @@ pub(crate) async fn dispatch(cli: Cli, out: &Out, interrupt: &Interrupt) -> Resu
         Command::Eval(args) => eval::eval(args, out, interrupt).await,
         Command::Doctor(args) => doctor::doctor(global, args, out).await,
         Command::Shell(args) => statements::shell(global, args, out, interrupt).await,
-        Command::Completions { shell } => scripts::completions(*shell),
-        Command::Man => scripts::manual(),
+        Command::Completions { shell } => scripts::completions(*shell, out),
+        Command::Man => scripts::manual(out),
     }
 }

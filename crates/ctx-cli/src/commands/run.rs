@@ -1,6 +1,7 @@
 //! `ctxrt run`: the answer with its sources.
 
-use crate::args::{Global, GoalArgs};
+use super::replay;
+use crate::args::{Global, RunArgs};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{Out, status_name};
@@ -14,7 +15,8 @@ use serde_json::{Value, json};
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
 
-pub(crate) async fn run(global: &Global, args: &GoalArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
+pub(crate) async fn run(global: &Global, args: &RunArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
+    let (record, args) = (&args.record, &args.goal);
     let session = Session::open(global, &args.sources, out).await?;
     let goal = request::goal(args, session.named.clone(), session.runtime.config().costmodel.weights)?;
     if !args.no_index
@@ -24,9 +26,17 @@ pub(crate) async fn run(global: &Global, args: &GoalArgs, out: &Out, interrupt: 
         return Err(failure);
     }
     // A run that was cancelled before it began leaves its trace too.
-    let report = session.runtime.run_until(&goal, interrupt.token()).await;
+    let report = match record {
+        None => session.runtime.run_until(&goal, interrupt.token()).await.map(|report| (report, Ok(()))),
+        Some(file) => {
+            let recorded = session.runtime.run_recorded(&goal, interrupt.token()).await;
+            recorded.map(|(report, bundle)| (report, replay::write(&bundle, file)))
+        }
+    };
     session.close(out).await;
-    show(&session, &report?, out, interrupt)
+    let (report, written) = report?;
+    let code = show(&session, &report, out, interrupt)?;
+    written.map(|()| code)
 }
 
 /// The answer with its sources; gives the exit code. The trace is written by now: a reader that goes away loses nothing.

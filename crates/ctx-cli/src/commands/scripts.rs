@@ -2,18 +2,18 @@
 
 use crate::args::Cli;
 use crate::failure::Failure;
-use crate::output::raw;
+use crate::output::{Out, raw};
 use clap::CommandFactory;
+use serde_json::json;
 
-pub(crate) fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
+pub(crate) fn completions(shell: clap_complete::Shell, out: &Out) -> Result<u8, Failure> {
     let mut bytes = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "ctxrt", &mut bytes);
-    raw(&String::from_utf8_lossy(&bytes))?;
-    Ok(0)
+    show("completions", &bytes, out)
 }
 
 /// The page of the program, then one section per command.
-pub(crate) fn manual() -> Result<u8, Failure> {
+pub(crate) fn manual(out: &Out) -> Result<u8, Failure> {
     let failed = |e: std::io::Error| Failure::internal(format!("writing the manual page: {e}"));
     let mut command = Cli::command();
     command.build();
@@ -25,6 +25,16 @@ pub(crate) fn manual() -> Result<u8, Failure> {
         page.render_description_section(&mut bytes).map_err(failed)?;
         page.render_options_section(&mut bytes).map_err(failed)?;
     }
-    raw(&String::from_utf8_lossy(&bytes))?;
+    show("manual", &bytes, out)
+}
+
+/// As it is, or as one member of a document.
+fn show(name: &str, bytes: &[u8], out: &Out) -> Result<u8, Failure> {
+    let text = String::from_utf8_lossy(bytes);
+    if out.json() {
+        out.document(&json!({ "schema_version": 1, name: text }))?
+    } else {
+        raw(&text)?
+    }
     Ok(0)
 }

@@ -31,7 +31,13 @@ pub(super) fn reply(session: &Session, reply: &Reply, out: &Out, interrupt: &Int
         Reply::Traces(traces) => trace::list(traces, out)?,
         Reply::Trace(one) => trace::show(one, out)?,
         Reply::Settings(lines) => settings(lines, out)?,
-        Reply::Set(setting) => done(out, "SET", &json!({ "set": { setting.key().name(): setting.value() } }))?,
+        Reply::Set { setting, in_force } => {
+            let name = setting.key().name();
+            done(out, "SET", &json!({ "set": { name: setting.value() }, "in_force": in_force }))?;
+            if let Some(value) = in_force {
+                out.note(&format!("note: {name} stays {value}: a session tightens what is configured and never loosens it"));
+            }
+        }
         Reply::Reset(key) => done(out, "RESET", &json!({ "reset": key.map(|key| key.name()) }))?,
         Reply::Created(name, true) => {
             done(out, "CREATE SOURCE", &json!({ "created": name }))?;

@@ -214,9 +214,7 @@ fn publish(store: &Path, name: &SourceName, note: &Published) -> Result<(), Embe
     let parent = folder(store);
     std::fs::create_dir_all(&parent).map_err(EmbeddedError::io("creating", &parent))?;
     let bytes = serde_json::to_vec(note).map_err(|error| EmbeddedError::Json { doing: "publishing tables", reason: error.to_string() })?;
-    let aside = path.with_extension("writing");
-    std::fs::write(&aside, bytes).map_err(EmbeddedError::io("writing", &aside))?;
-    std::fs::rename(&aside, &path).map_err(EmbeddedError::io("publishing", &path))
+    Ok(ctx_store::replace_file(&path, &bytes)?)
 }
 
 /// What a person should know about a table, in words.

@@ -57,6 +57,16 @@ fn small(section: &mut Section, key: &'static str, unit: &str, findings: &mut Fi
     count(value, &path, &origin, findings)
 }
 
+/// A count of at least one: none at all would read nothing and find nothing.
+fn positive(section: &mut Section, key: &'static str, unit: &str, findings: &mut Findings) -> Option<u32> {
+    let (origin, path) = (section.origin().clone(), section.key(key));
+    let value = small(section, key, unit, findings)?;
+    if value == 0 {
+        findings.problem(&origin, &path, format!("expected one or more {unit}, found 0"), Some("leave it out for the default".to_owned()));
+    }
+    (value > 0).then_some(value)
+}
+
 pub(super) fn runtime(mut section: Section, config: &mut RuntimeConfig, findings: &mut Findings) {
     plugins(section.section("plugins", findings), config, findings);
     let mut cache = section.section("plan_cache", findings);
@@ -287,8 +297,8 @@ pub(super) fn retrieval(mut section: Section, config: &mut RetrievalConfig, find
     strategies.extend([("hybrid", "hybrid"), ("auto", "auto")]);
     config.default_strategy =
         choice(&mut section, "default_strategy", &strategies, findings).filter(|name| *name != "auto").map(str::to_owned);
-    config.top_k = small(&mut section, "top_k", "passages", findings);
-    config.final_k = small(&mut section, "final_k", "passages", findings);
+    config.top_k = positive(&mut section, "top_k", "passages", findings);
+    config.final_k = positive(&mut section, "final_k", "passages", findings);
     choice(&mut section, "reranker", &[("none", ())], findings);
     section.finish(findings);
 }

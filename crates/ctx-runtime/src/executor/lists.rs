@@ -21,6 +21,8 @@ pub(crate) struct Leg {
     pub(crate) hits: Vec<Hit>,
     /// Largest possible BM25 score of the goal in the source; 0 if unknown.
     pub(crate) ceiling: f64,
+    /// Share of what the goal asks for that the source can hold at all, over the statistics of all sources; 1 of a single one.
+    pub(crate) coverage: f64,
 }
 
 /// A passage in its source's list.
@@ -43,6 +45,9 @@ pub(crate) struct SourceList {
     bm25: Vec<f64>,
     cosine: Vec<f64>,
     ceiling: f64,
+    coverage: f64,
+    /// Scores of the items; empty where they are not scores (a whole source, a computed result).
+    scores: Vec<InList>,
 }
 
 impl SourceList {
@@ -172,7 +177,10 @@ fn list(node: &NodeId, source: &SourceName, path: AccessPath, quota: Tokens, kee
         };
         Ranked { relevance, exact: scored.exact, passage: hit.passage.clone() }
     });
+    let scored = !matches!(path, AccessPath::Whole | AccessPath::Table);
     SourceList {
+        scores: if scored { scores_of.clone() } else { Vec::new() },
+        coverage: legs.iter().map(|leg| leg.coverage).fold(0.0, f64::max),
         node: node.clone(),
         source: source.clone(),
         path,
@@ -184,9 +192,33 @@ fn list(node: &NodeId, source: &SourceName, path: AccessPath, quota: Tokens, kee
     }
 }
 
+/// Calibrates the lists of several sources as the one list that a single source of all passages would have. A share of the
+/// best possible score says little where the source holds half of the words that were asked for: it is scaled by what of the
+/// goal the source can hold at all. Ranks and the distance to the next best are those among all passages.
+fn compare(lists: &mut [SourceList]) {
+    if lists.iter().filter(|list| !list.scores.is_empty()).count() < 2 {
+        return;
+    }
+    let mut all: Vec<(InList, usize, usize)> = Vec::new();
+    for (l, list) in lists.iter().enumerate() {
+        let shared = |(i, scores): (usize, &InList)| (InList { bm25_share: scores.bm25_share * list.coverage, ..*scores }, l, i);
+        all.extend(list.scores.iter().enumerate().map(shared));
+    }
+    let standing = |item: &(InList, usize, usize)| (item.0.stands() * 1e12).round() as i64;
+    let places = |(_, l, i): &(InList, usize, usize)| (lists[*l].source.as_str().to_owned(), *i);
+    all.sort_by(|a, b| (b.0.exact, standing(b)).cmp(&(a.0.exact, standing(a))).then_with(|| places(a).cmp(&places(b))));
+    let relevance = evidence::relevance(&all.iter().map(|(scores, ..)| *scores).collect::<Vec<_>>());
+    for ((_, l, i), relevance) in all.into_iter().zip(relevance) {
+        lists[l].items[i].relevance = relevance;
+    }
+}
+
 /// One order over the lists of all sources. By calibrated relevance, or by reciprocal ranks; then the relevances are dealt
 /// out again along the fused order, so that packing prefers what fusion prefers and keeps the calibrated scale.
 pub(crate) fn merge(mut lists: Vec<SourceList>, method: FuseMethod) -> Merged {
+    if method == FuseMethod::CalibratedScore {
+        compare(&mut lists);
+    }
     let mut order: Vec<(usize, usize)> =
         lists.iter().enumerate().flat_map(|(l, list)| (0..list.items.len()).map(move |i| (l, i))).collect();
     let item = |at: &(usize, usize)| &lists[at.0].items[at.1];
@@ -219,7 +251,15 @@ mod tests {
     fn leg(node: &str, path: LegPath, names: &[&str]) -> Leg {
         let count = names.len() as f64;
         let hits = names.iter().enumerate().map(|(at, name)| hit(name, 0, name, (count - at as f64) / count)).collect();
-        Leg { node: NodeId::new(node), source: SourceName::new("docs").expect("name"), path, quota: Tokens(1000), hits, ceiling: 1.0 }
+        Leg {
+            node: NodeId::new(node),
+            source: SourceName::new("docs").expect("name"),
+            path,
+            quota: Tokens(1000),
+            hits,
+            ceiling: 1.0,
+            coverage: 1.0,
+        }
     }
 
     fn names(list: &SourceList) -> Vec<&str> {
@@ -260,6 +300,19 @@ mod tests {
             fuse_legs(&NodeId::new("f"), &LegFusion::Single { leg: NodeId::new("s") }, Some(&NodeId::new("i")), 10, &legs).expect("legs");
         assert_eq!(names(&fused), ["z", "a"]);
         assert!(fused.items[0].exact);
+    }
+
+    #[test]
+    fn the_best_of_a_source_that_holds_little_of_the_goal_stands_below() {
+        let full = lone(&leg("s", LegPath::Bm25, &["a", "b", "c"]));
+        let mut poor = leg("o", LegPath::Bm25, &["m", "n"]);
+        poor.source = SourceName::new("notes").expect("name");
+        poor.coverage = 0.3;
+        let merged = merge(vec![full.clone(), lone(&poor)], FuseMethod::CalibratedScore);
+        let first: Vec<&str> = merged.order.iter().take(3).map(|(l, i)| merged.lists[*l].items[*i].passage.id.as_str()).collect();
+        assert_eq!(first, ["a", "b", "c"]);
+        let alone = merge(vec![full.clone()], FuseMethod::CalibratedScore);
+        assert_eq!(alone.lists[0].items[0].relevance, full.items[0].relevance, "a single source is as it was");
     }
 
     #[test]

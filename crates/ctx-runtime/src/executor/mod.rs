@@ -14,6 +14,8 @@ mod record;
 mod replan;
 mod walk;
 
+pub(crate) use models::sent_hash;
+
 use crate::ledger::Ledger;
 use crate::ledger::book::Book;
 use crate::prepare::Prepared;
@@ -103,6 +105,12 @@ impl Context {
         Some(Micros(u64::try_from(left.as_micros()).unwrap_or(u64::MAX)))
     }
 
+    /// What of the goal a source can hold, over the statistics of all probed sources.
+    pub(crate) fn coverage(&self, source: &SourceName) -> f64 {
+        let Some(probe) = self.probe.get() else { return 1.0 };
+        ctx_cost::evidence::shared_coverage(&self.prepared.catalog, probe).get(source).copied().unwrap_or(1.0)
+    }
+
     /// Largest possible BM25 score of the goal in a source; 0 where it was not probed.
     pub(crate) fn ceiling(&self, source: &SourceName) -> f64 {
         let probe = self.probe.get().and_then(|probe| probe.sources.get(source));
@@ -168,8 +176,11 @@ impl Run {
         let context = &self.context;
         let known = &context.prepared.probe;
         let probe = if known.sources.is_empty() {
-            let used: Vec<SourceName> = planned.plan.accesses().map(|(source, _, _)| source.clone()).collect();
-            let ask = context.inner.probe_sources(&context.prepared.goal.text, &used, &context.prepared.readers);
+            // Lists of several sources are compared over the statistics of all that may be read.
+            let several = planned.plan.accesses().count() > 1;
+            let used = planned.plan.sources.iter().filter(|source| several || source.used);
+            let asked: Vec<SourceName> = used.map(|source| source.source.clone()).collect();
+            let ask = context.inner.probe_sources(&context.prepared.goal.text, &asked, &context.prepared.readers);
             tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => Probe::default(),

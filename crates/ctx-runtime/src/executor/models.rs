@@ -142,7 +142,7 @@ impl ModelAccess for Ledgered {
                 return Err(error);
             }
         };
-        self.record(|calls| calls.sent.push(hash(&request)));
+        self.record(|calls| calls.sent.push(sent_hash(&request)));
         match model.complete(&request).await {
             Ok(response) => {
                 let actual = actual(&entry, &response, input);
@@ -200,9 +200,10 @@ fn dropped(response: &ModelResponse, least: Option<Tokens>) -> Option<String> {
     short.then(|| format!("truncated by the server: it reports {seen} input tokens, at least {least} were sent"))
 }
 
-/// Hash of what is sent, role by role.
-fn hash(request: &ModelRequest) -> String {
-    let mut text = format!("{}\n{}\n", request.model, request.max_output);
+/// Hash of what is sent, role by role, with everything that shapes the answer.
+pub(crate) fn sent_hash(request: &ModelRequest) -> String {
+    let seed = request.seed.map_or_else(String::new, |seed| seed.to_string());
+    let mut text = format!("{}\n{} {} {seed}\n", request.model, request.max_output, request.temperature_milli);
     for message in &request.messages {
         text.push_str(&format!("{:?} {}\n{}\n", message.role, message.content.len(), message.content));
     }

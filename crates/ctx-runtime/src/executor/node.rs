@@ -148,7 +148,8 @@ async fn access(context: &Context, node: &Node, source: &SourceName, path: LegPa
     let retriever = context.inner.parts.retriever(&context.prepared.readers, source)?;
     let request = RetrieveRequest { source: source.clone(), path: path.access_path(), query: context.prepared.goal.text.clone(), k };
     let found = retriever.retrieve(&request).await?;
-    let leg = Leg { node: node.id.clone(), source: source.clone(), path, quota, hits: found.value, ceiling: context.ceiling(source) };
+    let (ceiling, coverage) = (context.ceiling(source), context.coverage(source));
+    let leg = Leg { node: node.id.clone(), source: source.clone(), path, quota, hits: found.value, ceiling, coverage };
     let actual = NodeActual {
         hits: u32::try_from(leg.hits.len()).ok(),
         evidence: Some(lists::lone(&leg).evidence(leg.hits.len())),

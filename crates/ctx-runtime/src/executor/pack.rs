@@ -244,6 +244,7 @@ mod tests {
             quota: Tokens(10_000),
             hits,
             ceiling: 10.0,
+            coverage: 1.0,
         };
         merge(vec![lone(&leg)], FuseMethod::CalibratedScore)
     }

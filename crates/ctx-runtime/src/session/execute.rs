@@ -46,7 +46,8 @@ impl Session {
             Statement::Show(show) => unless_stopped(watch, self.show(show)).await,
             Statement::Set(setting) => {
                 self.settings.set(*setting);
-                Ok(Reply::Set(*setting))
+                let in_force = self.settings.line(setting.key(), self.runtime.config()).value.filter(|value| *value != setting.value());
+                Ok(Reply::Set { setting: *setting, in_force })
             }
             Statement::Reset(key) => {
                 self.settings.reset(*key);

@@ -59,7 +59,12 @@ pub enum Reply {
     /// `SHOW SETTINGS`, `SHOW ALL`, `SHOW setting`
     Settings(Vec<SettingLine>),
     /// `SET`
-    Set(Setting),
+    Set {
+        /// What was set.
+        setting: Setting,
+        /// The value that holds, where it is another: a ceiling of the configuration is tighter.
+        in_force: Option<String>,
+    },
     /// `RESET`; `None`: all.
     Reset(Option<SettingKey>),
     /// `CREATE SOURCE`; false if one of this name was there.

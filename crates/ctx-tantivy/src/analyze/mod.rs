@@ -14,4 +14,4 @@ pub use terms::{Analyzer, TERM_BYTES_MAX};
 pub(crate) use terms::{Terms, normalize};
 
 /// Changes whenever the same text would come out as other terms; a segment of another version must be rebuilt.
-pub const ANALYSIS_VERSION: u32 = 1;
+pub const ANALYSIS_VERSION: u32 = 2;

@@ -173,6 +173,7 @@ fn lower_into(character: char, term: &mut String) {
         'ё' | 'Ё' => term.push('е'),
         'ς' => term.push('σ'),
         'İ' => term.push('i'),
+        'ß' | 'ẞ' => term.push_str("ss"),
         _ => term.extend(character.to_lowercase()),
     }
 }
@@ -215,6 +216,14 @@ mod tests {
         assert_eq!(terms("The Connections of a system, v3.14!", Language::English), ["connect", "system", "v3", "14"]);
         assert_eq!(terms("The ends", Language::Undetermined), ["end"]);
         assert_eq!(terms("The ends", Language::Other), ["the", "ends"]);
+    }
+
+    #[test]
+    fn capitals_of_sharp_s_are_the_same_word() {
+        for language in [Language::German, Language::Other] {
+            assert_eq!(terms("Straße", language), terms("STRASSE", language));
+            assert_eq!(terms("STRAẞE", language), terms("strasse", language));
+        }
     }
 
     #[test]
