@@ -74,8 +74,7 @@ fn withheld(why: String) -> Answer {
 pub fn choose<'r, 'a>(reading: &'r Reading<'a>, model: &Logistic) -> Vec<Quoted<'r, 'a>> {
     let scorer = model.for_features(&SENTENCE);
     let mut scored: Vec<Quoted<'r, 'a>> = reading
-        .sentences
-        .iter()
+        .candidates()
         .map(|sentence| {
             let logit = scorer.logit(&sentence.values);
             Quoted { sentence, logit, probability: crate::logistic::sigmoid(logit) }
@@ -171,6 +170,14 @@ mod tests {
             let best = choose(&reading, &coefficients::get().sentence)[0].probability;
             assert_eq!(answer(goal, "en", &context, Ppm(340_000)).abstained.is_none(), said, "{goal}: {best}");
         }
+    }
+
+    #[test]
+    fn a_question_about_a_number_is_answered_by_the_row_that_holds_it() {
+        let table = "Exit codes of the program.\n\n| exit code | meaning |\n|---|---|\n| 3 | infeasible, no plan meets the limits |\n| 10 | the store cannot be read |\n";
+        let context = [passage(1, "The exit code of a run is its status, and what it does mean is documented."), passage(2, table)];
+        let said = answer("What does exit code 10 mean?", "en", &context, Ppm(800_000));
+        assert!(said.text.starts_with("| 10 | the store cannot be read | [2]"), "{said:?}");
     }
 
     #[test]

@@ -5,12 +5,14 @@
 
 use crate::directions::{self, Directions, similarity};
 use crate::question::{Wanted, holds, wanted};
-use crate::sentences::{Span, sentences_of};
+use crate::sentences::{Span, is_code, sentences_of};
 use crate::words::{Idf, Stems, negates, numbers, raw_words};
 use ctx_contracts::ContextPassage;
 
 /// A sentence with fewer content words says nothing by itself.
 const WORDS_MIN: usize = 3;
+/// A comment in code names what stands below it; with fewer content words it says nothing without that.
+const COMMENT_WORDS_MIN: usize = 5;
 /// Prose has below a twentieth of such signs, code a fifth.
 const SYMBOL_SHARE: f64 = 0.15;
 /// A sentence of so many content words is as long as sentences get.
@@ -68,6 +70,8 @@ pub struct Sentence<'a> {
     /// By [`SENTENCE`].
     pub values: [f64; SENTENCE.len()],
     pub(crate) stems: Vec<String>,
+    /// Whether the question's numbers stand in it or in its heading; true where it has none.
+    pub(crate) numbered: bool,
     tokens: Vec<u32>,
 }
 
@@ -88,6 +92,8 @@ struct Question {
     numbers: Vec<String>,
     names: Vec<String>,
     negates: bool,
+    /// Whether it asks, rather than claims or names what is looked for.
+    asks: bool,
     vector: Option<Vec<f32>>,
 }
 
@@ -136,6 +142,12 @@ impl<'a> Reading<'a> {
         relate(&mut sentences, COVERAGE, LEADS);
         relate(&mut sentences, SIMILARITY, NEAREST);
         Reading { sentences, question, stems, directions, held }
+    }
+
+    /// Sentences that may be quoted. A question about 10 is not answered by what says nothing of 10, where something does.
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = &Sentence<'a>> {
+        let exact = self.question.asks && self.sentences.iter().any(|s| s.numbered && s.values[COVERAGE] > 0.0);
+        self.sentences.iter().filter(move |s| !exact || s.numbered)
     }
 
     /// Features of an answer made of these sentences, by [`ANSWER`]. `sentence` is the logit of each.
@@ -215,6 +227,7 @@ fn question(goal: &str, stems: &Stems, idf: &Idf, directions: &Directions) -> Qu
         numbers: numbers(goal),
         names: names(goal),
         negates: negates(goal),
+        asks: goal.contains('?'),
         vector: directions.of(&directions::tokens(goal)),
     }
 }
@@ -270,17 +283,21 @@ fn read<'a>(
     let whole: Vec<String> = cut.heading.iter().chain(cut.parts.iter().flat_map(|p| &p.1)).cloned().collect();
     let (heading, of_passage) = (share(asked, &cut.heading), share(asked, &whole));
     let relevance = passage.relevance.share();
+    let least = if is_code(&passage.passage.locator) { COMMENT_WORDS_MIN } else { WORDS_MIN };
+    let title = format!("{} {}", passage.passage.title, passage.passage.locator.section);
+    let headed = numbers(&title);
     let standing = if best_relevance > 0.0 { (relevance / best_relevance).min(1.0) } else { 0.0 };
     for (at, (span, stems, tokens)) in cut.parts.iter().enumerate() {
         let sentence = &text[span.start..span.end];
-        if span.heading || stems.len() < WORDS_MIN || echoes(&question.text, sentence) {
+        if span.heading || stems.len() < least || echoes(&question.text, sentence) {
             continue;
         }
         let beside = |held: &str| {
             let near = cut.parts[at.saturating_sub(1)..(at + 2).min(cut.parts.len())].iter();
             near.flat_map(|p| &p.1).any(|stem| stem == held)
         };
-        let both = share_by(asked, |stem| stems.iter().chain(&cut.heading).any(|h| h == stem));
+        let columns = header(&cut.parts, at, text);
+        let both = share_by(asked, |stem| stems.iter().chain(&cut.heading).chain(columns).any(|h| h == stem));
         let (said, words) = (numbers(sentence), raw_words(sentence));
         let typed = if question.kind == Wanted::Anything { 0.0 } else { holds(question.kind, sentence) - 0.5 };
         let values = [
@@ -308,8 +325,19 @@ fn read<'a>(
             symbols(sentence),
             f64::from(u8::from(sentence.starts_with('|'))),
         ];
-        out.push(Sentence { passage, span: *span, values, stems: stems.clone(), tokens: tokens.clone() });
+        let numbered = question.numbers.iter().all(|number| said.contains(number) || headed.contains(number));
+        out.push(Sentence { passage, span: *span, values, stems: stems.clone(), numbered, tokens: tokens.clone() });
     }
+}
+
+/// Stems of the row that heads the table in which this row stands; none of what is no row.
+fn header<'p>(parts: &'p [(Span, Vec<String>, Vec<u32>)], at: usize, text: &str) -> &'p [String] {
+    let is_row = |part: &(Span, Vec<String>, Vec<u32>)| text[part.0.start..].starts_with('|');
+    if !is_row(&parts[at]) {
+        return &[];
+    }
+    let first = parts[..at].iter().rposition(|part| !is_row(part)).map_or(0, |before| before + 1);
+    &parts[first].1
 }
 
 /// Writes feature `of` as a share of its largest value into feature `into`.

@@ -45,13 +45,22 @@ const YAML: &[&str] = &["yaml", "yml"];
 /// A block about the document longer than this is text, as it is to the reader of files.
 const FRONT_MATTER_LINES_MAX: usize = 500;
 
+fn ending(at: &Locator) -> String {
+    at.path.rsplit_once('.').map_or(String::new(), |(_, ending)| ending.to_ascii_lowercase())
+}
+
+/// Whether the passage is source code.
+pub(crate) fn is_code(at: &Locator) -> bool {
+    CODE.contains(&ending(at).as_str())
+}
+
 /// Sentences of the passage at this place: of source code the comments, of everything else the text. What a file says about
 /// itself between two rules at its head (YAML or TOML) is no sentence.
 pub fn sentences_of(at: &Locator, text: &str) -> Vec<Span> {
-    let ending = at.path.rsplit_once('.').map_or(String::new(), |(_, ending)| ending.to_ascii_lowercase());
-    if CODE.contains(&ending.as_str()) {
+    if is_code(at) {
         return comments(text);
     }
+    let ending = ending(at);
     let head = at.bytes.start == 0 && !YAML.contains(&ending.as_str());
     let from = if head { front_matter(text) } else { 0 };
     let moved = |span: Span| Span { start: span.start + from, end: span.end + from, ..span };
