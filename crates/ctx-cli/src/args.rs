@@ -484,6 +484,18 @@ pub(crate) enum Leg {
 pub(crate) enum CacheCommand {
     /// Cached plans, most recently used first.
     List,
+    /// Write the cached plans to a file, those from `confidential` up left out.
+    Export {
+        /// The file.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Take in plans that another store exported. They serve while everything they depend on is the same here.
+    Import {
+        /// The file.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Forget all cached plans.
     Clear,
 }

@@ -206,3 +206,20 @@ fn a_store_that_is_a_file_is_told_by_every_command_that_looks() {
         assert_eq!((told.code, told.err.contains("taken")), (10, true), "{line:?}: {}", told.err);
     }
 }
+
+#[test]
+fn cached_plans_travel_to_another_store_and_what_is_no_cache_is_refused() {
+    let world = World::with_docs();
+    let goal = "When is the staging cluster restarted?";
+    assert_eq!(world.run(&["run", goal, "--source", "docs=docs"]).code, 0);
+    assert_eq!(world.run(&["cache", "export", "plans.cache"]).code, 0);
+    let taken = world.run(&["cache", "import", "plans.cache", "--store", "other"]);
+    assert_eq!((taken.code, taken.out.contains("1 plans taken in")), (0, true), "{}{}", taken.out, taken.err);
+    let again = world.run(&["cache", "import", "plans.cache", "--store", "other"]);
+    assert!(again.out.contains("0 plans taken in, 1 known already"), "{}", again.out);
+    // The other store reads the same folder: the plan serves there.
+    let told = world.run(&["explain", goal, "--source", "docs=docs", "--store", "other"]);
+    assert!(told.out.contains("Plan Cache: hit (literal)") || told.out.contains("changed"), "{}", told.out);
+    let refused = world.run(&["cache", "import", "docs/errors.md"]);
+    assert_eq!((refused.code, refused.err.contains("not a plan cache")), (2, true), "{}", refused.err);
+}

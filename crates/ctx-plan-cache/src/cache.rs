@@ -204,6 +204,11 @@ impl PlanCache {
         self.recency.values().filter_map(|hash| self.slots.get(hash))
     }
 
+    /// Whether exactly this key has an entry.
+    pub(crate) fn holds(&self, key: &PlanKey) -> bool {
+        self.slots.get(&key.hash()).is_some_and(|slot| slot.key == *key)
+    }
+
     /// Puts a persisted entry back, most recent last. Refuses what the bound does not hold, without evicting.
     pub(crate) fn restore(&mut self, key: PlanKey, entry: CachedPlan, hits: u64) -> bool {
         let slot = Slot::new(key, entry, hits, None);

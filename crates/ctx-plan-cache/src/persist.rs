@@ -23,6 +23,8 @@ pub const FORMAT_VERSION: u32 = 1;
 pub struct LoadReport {
     /// Entries back in use.
     pub loaded: usize,
+    /// Entries that stood there already.
+    pub known: usize,
     /// Entries that outlived their time meanwhile.
     pub expired: usize,
     /// Entries dropped, with the reason of each kind, once.
@@ -62,6 +64,12 @@ pub enum PersistError {
     /// The entry's own formats are of another version, or it does not parse.
     #[error("reading the plan cache: an entry of another key or plan version; the entry is dropped")]
     OtherSchema,
+    /// A plan of another planner: its key is never asked for.
+    #[error("reading the plan cache: plans of planner {found}, this program plans as another; they are left out")]
+    OtherPlanner {
+        /// The planner that made them.
+        found: String,
+    },
     /// More than the bound holds.
     #[error("reading the plan cache: more entries than the byte bound holds; the oldest are dropped")]
     NoRoom,
@@ -81,6 +89,30 @@ impl PlanCache {
             out.extend_from_slice(&payload);
         }
         out
+    }
+
+    /// Takes in what another cache wrote by [`PlanCache::to_bytes`]. Entries that stand here already stay; nothing is pushed out.
+    /// Stamps are compared at the first look-up: a plan over other sources or prices than these is a miss that says so.
+    pub fn import(&mut self, bytes: &[u8], now: u64, planner_version: &str) -> LoadReport {
+        let mut report = LoadReport::default();
+        let mut entries = Vec::new();
+        if let Err(why) = read_all(bytes, &mut entries, &mut report) {
+            report.dropped(&why);
+        }
+        for (key, entry, hits) in entries {
+            if entry.plan.planner_version != planner_version {
+                report.dropped(&PersistError::OtherPlanner { found: entry.plan.planner_version.clone() });
+            } else if self.age_if_expired(entry.planned_at, now).is_some() {
+                report.expired += 1;
+            } else if self.holds(&key) {
+                report.known += 1;
+            } else if self.restore(key, entry, hits) {
+                report.loaded += 1;
+            } else {
+                report.dropped(&PersistError::NoRoom);
+            }
+        }
+        report
     }
 
     /// A cache with what `bytes` hold and `now` allows. Never fails: what cannot be used is dropped and reported.

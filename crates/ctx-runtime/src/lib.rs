@@ -36,7 +36,7 @@ pub use clock::SystemClock;
 // What replies hold.
 pub use config::{Config, ConfigError, ConfigProblem, ConfigWarning, Loaded, SettingRow};
 pub use ctx_cost::statistics::StatRow;
-pub use ctx_plan_cache::{CacheRow, Counters};
+pub use ctx_plan_cache::{CacheRow, Counters, LoadReport};
 pub use ctx_simulate::Simulation;
 pub use error::RuntimeError;
 pub use explain::{ExplainInputs, ExplainOptions};

@@ -11,7 +11,7 @@ use crate::prepare::{Mode, Prepared, Snapshot};
 use crate::{Config, Registry, RuntimeError, Shared};
 use ctx_contracts::{Clock, IndexEvent, IndexReport, PluginError};
 use ctx_cost::statistics::{Observation, Statistics};
-use ctx_plan_cache::{CacheRow, Counters, PlanCache};
+use ctx_plan_cache::{CacheRow, Counters, LoadReport, PlanCache};
 use ctx_planner::{PlanError, Planned, Planner};
 use ctx_simulate::Simulation;
 use ctx_types::outcome::Verdict;
@@ -335,6 +335,16 @@ impl Runtime {
     /// A cached plan by its id or the beginning of it, if that is one plan.
     pub fn cached_plan(&self, id: &str) -> Option<Arc<Plan>> {
         self.inner.cache().plan(id)
+    }
+
+    /// The plan cache as bytes, for [`Runtime::import_plan_cache`] elsewhere. Plans from `confidential` up are left out.
+    pub fn export_plan_cache(&self) -> Vec<u8> {
+        self.inner.cache().to_bytes()
+    }
+
+    /// Takes in plans that another runtime exported; says what became of them.
+    pub fn import_plan_cache(&self, bytes: &[u8]) -> LoadReport {
+        self.inner.cache().import(bytes, self.inner.now(), Planner::version())
     }
 
     /// Empties the plan cache; says how many entries there were.

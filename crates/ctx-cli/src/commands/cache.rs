@@ -1,10 +1,10 @@
 //! `ctxrt cache`: the plan cache.
 
 use crate::args::{CacheCommand, Global, SourceArgs};
-use crate::failure::Failure;
+use crate::failure::{BAD_INPUT, Failure};
 use crate::output::Out;
 use crate::session::Session;
-use ctx_runtime::{CacheRow, Counters};
+use ctx_runtime::{CacheRow, Counters, LoadReport};
 use ctx_types::Micros;
 use serde_json::json;
 
@@ -14,6 +14,23 @@ pub(crate) async fn cache(global: &Global, command: &CacheCommand, out: &Out) ->
         CacheCommand::List => {
             let (rows, counters) = session.runtime.plan_cache();
             list(&rows, &counters, out)?;
+        }
+        CacheCommand::Export { file } => {
+            let bytes = session.runtime.export_plan_cache();
+            let failed = |error: String| Failure::input(format!("exporting the plan cache: {error}"));
+            ctx_embedded::replace_file(file, &bytes).map_err(|error| failed(error.to_string()))?;
+            if out.json() {
+                out.document(&json!({ "schema_version": 1, "file": file.display().to_string(), "bytes": bytes.len() }))?;
+            } else {
+                out.note(&format!("{} bytes written to {}", bytes.len(), file.display()));
+            }
+        }
+        CacheCommand::Import { file } => {
+            let bytes = std::fs::read(file).map_err(|e| Failure::input(format!("reading the plans {}: {e}", file.display())))?;
+            let report = session.runtime.import_plan_cache(&bytes);
+            session.runtime.flush().await?;
+            imported(&report, out)?;
+            return Ok(if report.loaded + report.known + report.expired == 0 && report.dropped > 0 { BAD_INPUT } else { 0 });
         }
         CacheCommand::Clear => {
             let forgotten = session.runtime.clear_plan_cache();
@@ -26,6 +43,19 @@ pub(crate) async fn cache(global: &Global, command: &CacheCommand, out: &Out) ->
         }
     }
     Ok(0)
+}
+
+fn imported(report: &LoadReport, out: &Out) -> Result<(), Failure> {
+    if out.json() {
+        let LoadReport { loaded, known, expired, dropped, reasons } = report;
+        return out.document(
+            &json!({ "schema_version": 1, "loaded": loaded, "known": known, "expired": expired, "dropped": dropped, "reasons": reasons }),
+        );
+    }
+    let LoadReport { loaded, known, expired, dropped, .. } = report;
+    out.text(&format!("{loaded} plans taken in, {known} known already, {expired} outlived their time, {dropped} left out\n"))?;
+    report.reasons.iter().for_each(|reason| out.note(&format!("note: {reason}")));
+    Ok(())
 }
 
 /// These plans.
@@ -41,6 +71,12 @@ pub(crate) fn list(rows: &[CacheRow], counters: &Counters, out: &Out) -> Result<
         })
         .collect();
     out.table(&["hits", "age", "plan", "goal"], &shown)?;
-    out.note(&format!("{} hits, {} misses, {} evicted", counters.hits, counters.misses(), counters.evicted));
+    out.note(&format!(
+        "{} hits, {} by template, {} misses, {} evicted",
+        counters.hits,
+        counters.template_hits,
+        counters.misses(),
+        counters.evicted
+    ));
     Ok(())
 }
