@@ -2,12 +2,14 @@
 //!
 //! - [`model`]: the cost model itself, one `match` over operator kinds, on one screen.
 //! - [`evidence`]: P(the needed evidence is read) before retrieval, and its calibration on the scores seen after it.
+//! - [`calls`]: a model call from its parts: prompt, answer, first token, time per token, failures.
 //! - [`quality`]: P(right | evidence) of answerers, with n and provenance.
 //! - [`tokens`]: counts of tokenizers that are not here, from counts of those that are.
 //! - [`statistics`]: measured residuals that correct the priors and report their own error.
 //!
 //! Coefficients are files under `coefficients/`, each with its provenance; formulas cite `CITATIONS.md`.
 
+pub mod calls;
 pub mod coefficients;
 pub mod evidence;
 pub mod model;

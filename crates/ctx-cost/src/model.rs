@@ -1,5 +1,6 @@
 //! The cost model on one screen: one `match` over operator kinds. Calibration and statistics live elsewhere.
 
+use crate::calls;
 use crate::evidence::{self, Before};
 use crate::quality;
 use crate::statistics::{Field, OperatorClass, SizeClass, StatKey, Statistics};
@@ -49,7 +50,7 @@ pub fn estimate(inputs: &CostInputs<'_>, alternative: &Alternative, context: Tok
             ..AlternativeEstimate::default()
         },
         (_, Operator::Answer { model: Some(model), .. }) => match inputs.catalog.models.get(model) {
-            Some(entry) => call(inputs, model, entry, context),
+            Some(entry) => calls::estimate(inputs, model, entry, context),
             None => AlternativeEstimate::default(),
         },
         (_, Operator::Answer { strategy, model: None }) => AlternativeEstimate {
@@ -142,7 +143,7 @@ fn access(inputs: &CostInputs<'_>, source: &SourceName, path: AccessPath, k: u32
             inputs.statistics.corrected(&access_key(inputs, path, entry), prior)
         }),
         evidence: Some(evidence_of(inputs, source, entry, path, read)),
-        quality: None,
+        ..AlternativeEstimate::default()
     }
 }
 
@@ -156,6 +157,10 @@ fn latency(inputs: &CostInputs<'_>, alternative: &Alternative, (p50, p90): (u64,
     let (class, name) = (operator_class(&alternative.operator), operator_key(&alternative.operator));
     inputs.statistics.corrected(&StatKey::new(inputs.tenant, Field::Latency, class, name, inputs.intent.bucket), prior)
 }
+
+/// What is learned of calls beside their latency.
+const CALL_FIELDS: [Field; 7] =
+    [Field::OutputTokens, Field::TokenRatio, Field::FirstToken, Field::PerToken, Field::Tokens, Field::Cost, Field::Failure];
 
 /// Statistics keys that the estimates of these alternatives read, each once.
 pub fn keys_read<'a>(inputs: &CostInputs<'_>, alternatives: impl Iterator<Item = &'a Alternative>) -> BTreeSet<StatKey> {
@@ -177,7 +182,7 @@ pub fn keys_read<'a>(inputs: &CostInputs<'_>, alternatives: impl Iterator<Item =
     };
     let mut keys: BTreeSet<StatKey> = seen.iter().map(key).collect();
     let models = keys.iter().filter(|key| key.class == OperatorClass::Model);
-    let models: Vec<StatKey> = models.flat_map(|key| [Field::OutputTokens, Field::TokenRatio].map(|field| key.of(field))).collect();
+    let models: Vec<StatKey> = models.flat_map(|key| CALL_FIELDS.map(|field| key.of(field))).collect();
     keys.extend(models);
     keys
 }
@@ -241,45 +246,5 @@ pub fn prompt_tokens(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEn
             (Tokens(o200k.get() * u64::from(m.value) / 1_000), trusted_bound(&m, o200k).unwrap_or_else(bytes))
         }
         _ => (o200k, o200k),
-    }
-}
-
-fn call(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, context: Tokens) -> AlternativeEstimate {
-    let (input, input_bound) = prompt_tokens(inputs, model, entry, context);
-    let (output, cap) = output_tokens(inputs, model, entry);
-    let total = |i: Tokens, o: Tokens| entry.prices.fresh(i, o).ceil_nano();
-    let certainty = match (entry.prices.known(), entry.prices.is_free()) {
-        (false, _) => Certainty::Unknown,
-        (true, true) => Certainty::Configured,
-        (true, false) => output.certainty,
-    };
-    let generation = |t: Tokens, per: Micros| Micros(t.get() * per.get());
-    let key = StatKey::model(inputs.tenant, Field::Latency, model, inputs.intent.bucket);
-    let prior = Estimated::new(
-        entry.first_token.value + generation(output.value, entry.per_token.value),
-        entry.first_token.low + generation(output.low, entry.per_token.low),
-        entry.first_token.high + generation(output.high, entry.per_token.high),
-        entry.first_token.certainty.weaker(entry.per_token.certainty),
-        "time to first token + tokens × time per token",
-    );
-    AlternativeEstimate {
-        hits: None,
-        tokens: Some(Estimated::new(
-            input + output.value,
-            input + output.low,
-            input_bound + cap,
-            output.certainty,
-            "prompt count + output length",
-        )),
-        cost: Some(Estimated::new(
-            total(input, output.value),
-            total(input, output.low),
-            entry.prices.bound(input_bound, cap).ceil_nano(),
-            certainty,
-            entry.prices.provenance.clone(),
-        )),
-        latency: Some(inputs.statistics.corrected(&key, prior)),
-        evidence: None,
-        quality: Some(quality::answerer(ctx_types::Strategy::SingleShot, Some(entry), Layout::ContextFirst, inputs.intent).right_with),
     }
 }

@@ -33,9 +33,10 @@ pub mod published;
 pub mod row;
 pub mod sample;
 pub mod trace;
+mod waiting;
 
 pub use correct::Quantity;
-pub use interval::CONFORMAL_N_MIN;
+pub use interval::{CONFORMAL_N_MIN, ENDS_N_MIN};
 pub use key::{Field, OperatorClass, Scale, SizeClass, StatKey};
 pub use observation::{Label, Observation};
 pub use persist::StatisticsError;
@@ -43,6 +44,7 @@ pub use published::{Published, SHRINKAGE_N0};
 pub use row::StatRow;
 pub use sample::{HALF_LIFE_SECONDS, SAMPLE_MAX};
 pub use trace::{TraceContext, from_trace};
+pub use waiting::Waiting;
 
 use ctx_types::id::sha256_hex;
 use ctx_types::plan::Stamp;
@@ -93,13 +95,6 @@ impl Statistics {
     /// writer's business: [`Statistics::is_due`].
     pub fn absorb(&self, observations: &[Observation], as_of: u64) -> Statistics {
         self.gather(observations).published_at(as_of)
-    }
-
-    /// Whether waiting outcomes should be absorbed: enough of them, or the first (seen at `first`) and the last absorption
-    /// are long enough ago. Between absorptions planning sees the same numbers, whatever is observed.
-    pub fn is_due(&self, waiting: usize, first: u64, now: u64) -> bool {
-        let since = first.max(self.as_of);
-        waiting >= ABSORB_OUTCOMES_MAX || (waiting > 0 && now.saturating_sub(since) >= ABSORB_SECONDS_MAX)
     }
 
     /// The same with these outcomes known and nothing published: what people look at before the next absorption.
@@ -192,7 +187,7 @@ impl Statistics {
         for key in key.chain() {
             let published = self.published(&key);
             stamps.push(Stamp { object: key.object(), version: published.map_or_else(|| ABSENT_VERSION.to_owned(), version_of) });
-            if published.is_some_and(|published| published.ends.is_some() || key.field.scale() != Scale::Ratio) {
+            if published.is_some_and(|published| published.stands_alone() || key.field.scale() != Scale::Ratio) {
                 break;
             }
         }

@@ -3,6 +3,7 @@
 use ctx_cost::statistics::{Field, Observation, OperatorClass, SizeClass, StatKey, Statistics, TraceContext, from_trace};
 use ctx_types::catalog::{Availability, Locality, Prices, TokenizerFamily};
 use ctx_types::estimate::AlternativeEstimate;
+use ctx_types::intent::{Distribution, Intent};
 use ctx_types::outcome::{Spend, Verdict};
 use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, PromptCount, TRACE_SCHEMA_VERSION};
 use ctx_types::{
@@ -194,4 +195,122 @@ fn a_reported_prompt_teaches_the_multiplier_of_an_unknown_tokenizer() {
     assert_eq!(told(entry.clone(), 4_000, 5_000), [named("local", 1_100, 1_250)]);
     assert_eq!(told(entry, 40, 90), [], "a short prompt says little");
     assert_eq!(told(known, 4_000, 4_100), [], "a known tokenizer is counted");
+}
+
+/// A tier whose priors are 400 ms and 25 ms per token, for answers of 100 tokens.
+fn tier() -> ModelEntry {
+    ModelEntry {
+        model: "m".to_owned(),
+        provider: "test".to_owned(),
+        locality: Locality::Remote,
+        accepts: Sensitivity::Internal,
+        context_window: None,
+        max_output: None,
+        prices: Prices { input: Some(ctx_types::PicoUsd(1_000_000)), output: Some(ctx_types::PicoUsd(4_000_000)), ..Prices::default() },
+        first_token: prior(Micros(400_000), Micros(40_000), Micros(2_500_000)),
+        per_token: prior(Micros(25_000), Micros(2_500), Micros(120_000)),
+        output_tokens: prior(Tokens(100), Tokens(20), Tokens(600)),
+        tokenizer: TokenizerFamily::O200k,
+        availability: Availability::Available,
+        good_for: Vec::new(),
+    }
+}
+
+/// An intent of one bucket about which nothing else is known.
+fn intent() -> Intent {
+    Intent {
+        answer: Distribution(Vec::new()),
+        evidence: Distribution(Vec::new()),
+        sources: Distribution(Vec::new()),
+        entities: Vec::new(),
+        risk: Ppm(0),
+        sensitivity: Sensitivity::Internal,
+        sensitive_spans: Vec::new(),
+        sensitive_topics: Vec::new(),
+        time: None,
+        language: "en".to_owned(),
+        negated: false,
+        operands: Vec::new(),
+        content_words: 0,
+        bucket: Bucket::Conceptual,
+        model: String::new(),
+    }
+}
+
+fn estimated(statistics: &Statistics, catalog: &Catalog) -> AlternativeEstimate {
+    let (limits, probe, settings) = (ctx_types::Constraints::default(), Probe::default(), ctx_types::Settings::default());
+    let intent = intent();
+    let inputs = ctx_cost::CostInputs {
+        tenant: "default",
+        limits: &limits,
+        intent: &intent,
+        catalog,
+        probe: &probe,
+        statistics,
+        settings: &settings,
+        prompt_overhead: Tokens(200),
+        features: std::collections::BTreeMap::new(),
+    };
+    let name = ModelName::new("m").expect("a literal name");
+    ctx_cost::calls::estimate(&inputs, &name, &catalog.models[&name], Tokens(800))
+}
+
+/// A server with a queue of a second and a millisecond per token; its answers are 20 to 40 tokens long.
+fn served(run: u64, estimate: AlternativeEstimate) -> Trace {
+    let (output, queue) = (20 + run * 7 % 21, 1_000_000 + run * 7_919 % 90_000);
+    let elapsed = queue + output * 1_000;
+    let mut answer = node("answer", "answer single_shot m", NodeStatus::Done, (0, elapsed));
+    let cost = NanoUsd(i64::try_from(1_000_000 + 4_000 * output).expect("small"));
+    answer.actual = NodeActual {
+        tokens: Some(Tokens(1_000 + output)),
+        cost: Some(cost),
+        call: Some(ctx_types::trace::CallTiming { first_token: Some(Micros(queue)), elapsed: Micros(elapsed), output: Tokens(output) }),
+        ..NodeActual::default()
+    };
+    answer.estimate = estimate;
+    let mut trace = trace(vec![answer]);
+    trace.id = format!("run-{run}");
+    trace
+}
+
+#[test]
+fn a_call_is_learned_part_by_part_and_says_so_after_twenty_runs() {
+    let catalog = Catalog { models: [(ModelName::new("m").expect("a name"), tier())].into(), ..Catalog::default() };
+    let mut statistics = Statistics::default();
+    for run in 0..30 {
+        let context = TraceContext { bucket: Bucket::Conceptual, catalog: &catalog, statistics: &statistics, at: AT + run };
+        let seen = from_trace(&served(run, estimated(&statistics, &catalog)), &context);
+        statistics = statistics.absorb(&seen, AT + run);
+    }
+    let learned = estimated(&statistics, &catalog);
+    let call = learned.call.expect("a call");
+    let latency = learned.latency.expect("a latency");
+    assert!(latency.certainty.observations() >= 20, "{latency:?}");
+    assert!((900_000..1_250_000).contains(&latency.value.0) && latency.high.0 < 2_000_000, "{latency:?}");
+    assert!((900_000..1_200_000).contains(&call.first_token.value.0) && call.per_token.value.0 < 4_000, "{call:?}");
+    assert!((20..=45).contains(&call.output.value.get()), "{call:?}");
+    let (tokens, cost) = (call.tokens.expect("learned"), call.cost.expect("learned"));
+    assert!(tokens.low <= Tokens(1_025) && tokens.high >= Tokens(1_030) && tokens.high <= Tokens(1_100), "{tokens:?}");
+    assert!(cost.low.0 <= 1_100_000 && cost.high.0 >= 1_120_000 && cost.high.0 < 1_300_000, "{cost:?}");
+    assert!(learned.tokens.is_some_and(|bound| bound.high >= Tokens(1_600)), "the bound stays the bound");
+    assert!(call.failure.value < ctx_cost::calls::FAILURE_PRIOR.0, "no call broke: {:?}", call.failure);
+}
+
+#[test]
+fn calls_that_break_raise_the_failure_and_leave_latency_and_length_alone() {
+    let catalog = Catalog { models: [(ModelName::new("m").expect("a name"), tier())].into(), ..Catalog::default() };
+    let mut statistics = Statistics::default();
+    for run in 0..40 {
+        let mut trace = served(run, estimated(&statistics, &catalog));
+        if run % 4 == 0 {
+            let refused = &mut trace.nodes[0];
+            (refused.status, refused.end, refused.actual) = (NodeStatus::Failed, Micros(3_000), NodeActual::default());
+        }
+        let context = TraceContext { bucket: Bucket::Conceptual, catalog: &catalog, statistics: &statistics, at: AT + run };
+        statistics = statistics.absorb(&from_trace(&trace, &context), AT + run);
+    }
+    let learned = estimated(&statistics, &catalog);
+    let failure = &learned.call.as_ref().expect("a call").failure;
+    assert!((150_000..300_000).contains(&failure.value.0), "{failure:?}");
+    assert!(learned.latency.is_some_and(|latency| latency.low.0 > 700_000), "a refusal in three milliseconds is no latency");
 }

@@ -1,6 +1,6 @@
 //! Statistics as planning and people see them: merging, coverage, shrinkage, publication, and what a run teaches.
 
-use ctx_cost::statistics::{Field, Label, Observation, OperatorClass, SAMPLE_MAX, SizeClass, StatKey, Statistics};
+use ctx_cost::statistics::{Field, Label, Observation, OperatorClass, SAMPLE_MAX, SizeClass, StatKey, Statistics, Waiting};
 use ctx_types::{AccessPath, Bucket, Certainty, Estimated, Micros, Ppm, Tokens};
 use proptest::prelude::*;
 
@@ -78,8 +78,8 @@ fn few_outcomes_move_the_point_a_little_and_widen_the_interval() {
     let statistics = Statistics::default().absorb(&five, NOW);
     let estimate = statistics.corrected(&key(), prior());
     assert_eq!(estimate.certainty, Certainty::Measured { n: 5 });
-    assert!((2_100..2_200).contains(&estimate.value.0), "a third of the way in logarithms: {estimate:?}");
-    assert!(estimate.low.0 <= 1_100 && estimate.high.0 >= 10_000, "honestly wide: {estimate:?}");
+    assert!((3_500..3_900).contains(&estimate.value.0), "more than half of the way in logarithms: {estimate:?}");
+    assert!(estimate.low.0 <= 1_900 && estimate.high.0 >= 10_000, "honestly wide: {estimate:?}");
 }
 
 #[test]
@@ -134,10 +134,20 @@ fn a_plan_is_stamped_with_what_it_read_and_with_what_was_not_there() {
 #[test]
 fn outcomes_wait_for_a_hundred_of_them_or_a_minute() {
     let fresh = Statistics::default();
-    assert!(!fresh.is_due(0, NOW, NOW + 3_600), "nothing waits");
-    assert!(!fresh.is_due(99, NOW, NOW + 59) && fresh.is_due(100, NOW, NOW) && fresh.is_due(1, NOW, NOW + 60));
+    let waiting = |runs: usize| {
+        let mut waiting = Waiting::default();
+        lognormal(7, runs, 1_000.0, 0.3, NOW).chunks(1).for_each(|run| waiting.add(run, NOW));
+        waiting
+    };
+    assert!(!fresh.is_due(&waiting(0), NOW + 3_600), "nothing waits");
+    assert!(!fresh.is_due(&waiting(4), NOW + 59) && fresh.is_due(&waiting(5), NOW) && fresh.is_due(&waiting(1), NOW + 60));
     let absorbed = fresh.absorb(&lognormal(1, 20, 1_000.0, 0.3, NOW), NOW + 50);
-    assert!(!absorbed.is_due(1, NOW, NOW + 100) && absorbed.is_due(1, NOW, NOW + 110), "a minute since the last absorption");
+    let one = waiting(1);
+    assert!(!absorbed.is_due(&one, NOW + 100) && absorbed.is_due(&one, NOW + 110), "a minute since the last absorption");
+    let (fewer, enough) = (waiting(29), waiting(30));
+    assert!(!absorbed.is_due(&fewer, NOW + 51) && absorbed.is_due(&enough, NOW + 51), "an operator first passes 5, 20, 50, 100");
+    let many = fresh.absorb(&lognormal(1, 120, 1_000.0, 0.3, NOW), NOW + 50);
+    assert!(!many.is_due(&waiting(99), NOW + 51) && many.is_due(&waiting(100), NOW + 51));
     let gathered = fresh.gather(&lognormal(1, 20, 9_000.0, 0.3, NOW));
     assert_eq!((gathered.epoch("default"), gathered.rows()[0].n), (fresh.epoch("default"), 20), "seen, and not planned with");
 }

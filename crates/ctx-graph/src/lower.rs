@@ -185,7 +185,7 @@ impl<'a> Lowering<'a> {
     /// Rejected alternatives that are this leg alone and could have been executed, or could have been when the run began.
     fn alternatives_of(&self, source: &SourceName, path: LegPath) -> impl Iterator<Item = (u32, Tokens, &'a AlternativeEstimate)> {
         static NOTHING: AlternativeEstimate =
-            AlternativeEstimate { hits: None, tokens: None, cost: None, latency: None, evidence: None, quality: None };
+            AlternativeEstimate { hits: None, tokens: None, cost: None, latency: None, evidence: None, quality: None, call: None };
         let source = source.clone();
         self.plan.rejected.iter().filter_map(move |rejection| match (&rejection.alternative.stage, &rejection.alternative.operator) {
             (Stage::Access(s), Operator::Access { path: p, k, quota })

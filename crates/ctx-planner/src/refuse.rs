@@ -2,8 +2,9 @@
 
 use crate::conflict::Findings;
 use crate::write::{self, Context};
+use ctx_optimizer::constraints::Limit;
 use ctx_types::plan::Relaxation;
-use ctx_types::{Infeasible, Stage};
+use ctx_types::{Infeasible, Operator, Stage};
 
 /// The diagnosis as a value: what the search found about limits, and what planning again found about the other demands.
 pub(crate) fn infeasible(context: &Context<'_>, findings: Findings) -> Infeasible {
@@ -12,6 +13,11 @@ pub(crate) fn infeasible(context: &Context<'_>, findings: Findings) -> Infeasibl
         (Some((stage, rule, reason)), _) => (rule, format!("{stage}: {reason}")),
         (None, Some(d)) => (d.binding.key().to_owned(), d.missed_by.clone()),
         (None, None) => ("plan space".to_owned(), "no complete plan exists".to_owned()),
+    };
+    let late = diagnosis.is_some_and(|d| matches!(d.binding, Limit::Latency | Limit::UnmeasuredLatency)) && emptied(context).is_none();
+    let missed_by = match fastest_model(context).filter(|_| late) {
+        Some(model) => format!("{missed_by}; {model}"),
+        None => missed_by,
     };
     let (mut relaxations, mut joint) =
         diagnosis.filter(|_| emptied(context).is_none()).map_or_else(Default::default, |d| (d.relaxations.clone(), d.joint.clone()));
@@ -33,6 +39,16 @@ pub(crate) fn infeasible(context: &Context<'_>, findings: Findings) -> Infeasibl
         intent: Box::new(context.view.intent.clone()),
         memory: context.solution.memory,
     }
+}
+
+/// How long the fastest of the permitted models takes, in words.
+fn fastest_model(context: &Context<'_>) -> Option<String> {
+    let space = context.space.alternatives.iter().zip(&context.assembled.estimates);
+    let calls = space.filter_map(|(alternative, estimate)| match &alternative.operator {
+        Operator::Answer { model: Some(model), .. } => Some((model, estimate.latency.as_ref()?)),
+        _ => None,
+    });
+    calls.min_by_key(|(_, latency)| latency.high).map(|(model, latency)| write::call_latency(model, latency))
 }
 
 /// A stage that pruning left empty, with the rule that removed most of it and its reason. What rules refuse (sensitivity,

@@ -12,7 +12,8 @@ use ctx_types::catalog::SourceState;
 use ctx_types::estimate::TokenClasses;
 use ctx_types::plan::{Certificate, CompletePlan, Margin, PLAN_SCHEMA_VERSION, PlannedAlternative, SourceUse, Stamp};
 use ctx_types::{
-    AccessPath, Alternative, Certainty, Constraints, ContentId, Estimated, Fate, Goal, Micros, NanoUsd, Operator, Plan, PlanEstimate, Ppm,
+    AccessPath, Alternative, Certainty, Constraints, ContentId, Estimated, Fate, Goal, Micros, ModelName, NanoUsd, Operator, Plan,
+    PlanEstimate, Ppm,
     Rejection, Score, SourceName, Stage, Tokens, content_id,
 };
 use std::collections::BTreeSet;
@@ -373,6 +374,30 @@ fn changed(context: &Context<'_>, change: Change) -> Option<String> {
     })
 }
 
+/// How long a call of a model takes and what that rests on: `model `m` takes 4.2 s, up to 6.1 s (n=84)`.
+pub(crate) fn call_latency(model: &ModelName, latency: &Estimated<Micros>) -> String {
+    let source = match latency.certainty {
+        Certainty::Measured { n } => format!("n={n}"),
+        Certainty::Configured => "configured".to_owned(),
+        Certainty::Prior | Certainty::Unknown => "not measured".to_owned(),
+    };
+    format!("model `{model}` takes {}, up to {} ({source})", latency.value, latency.high)
+}
+
+/// A latency limit that rests on too few runs, and the call behind it where it is expected to take longer.
+fn unmeasured(context: &Context<'_>, winner: &Candidate, limit: Micros) -> String {
+    let answers = context.members(winner).into_iter().map(|member| (&context.space.alternatives[member].operator, member));
+    let mut calls = answers.filter_map(|(operator, member)| match operator {
+        Operator::Answer { model: Some(model), .. } => Some((model, context.assembled.estimates[member].latency.as_ref()?)),
+        _ => None,
+    });
+    let note = "latency is not measured yet: feasible, unverified, enforced by the deadline";
+    match calls.find(|(_, latency)| latency.value > limit) {
+        Some((model, latency)) => format!("{note}; {}, the limit is {limit}", call_latency(model, latency)),
+        None => note.to_owned(),
+    }
+}
+
 fn notes(context: &Context<'_>, winner: &Candidate) -> Vec<String> {
     let mut out: Vec<String> = context.view.goal.what_if.iter().flat_map(|assumed| crate::what_if::words(assumed)).collect();
     if !out.is_empty() {
@@ -384,8 +409,8 @@ fn notes(context: &Context<'_>, winner: &Candidate) -> Vec<String> {
         }
     }
     let frame = context.frame(winner);
-    if context.view.limits.max_latency.is_some() && !frame.latency_measured {
-        out.push("latency is not measured yet: feasible, unverified, enforced by the deadline".to_owned());
+    if let Some(limit) = context.view.limits.max_latency.filter(|_| !frame.latency_measured) {
+        out.push(unmeasured(context, winner, limit));
     }
     if context.view.limits.quantile.is_some() {
         out.push(format!("random quantities keep their limits at the {} quantile", context.view.limits.quantile()));

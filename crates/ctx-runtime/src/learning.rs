@@ -7,7 +7,7 @@
 
 use crate::config::EstimatorName;
 use ctx_contracts::{Durability, Journal, PluginError, Store};
-use ctx_cost::statistics::{Observation, Statistics};
+use ctx_cost::statistics::{Observation, Statistics, Waiting};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -37,9 +37,8 @@ pub(crate) enum When {
 #[derive(Default)]
 struct State {
     current: Arc<Statistics>,
-    /// Outcomes that wait, as far as this process knows, and when the first of them was seen.
-    waiting: usize,
-    first: u64,
+    /// Outcomes that wait, as far as this process knows.
+    waiting: Waiting,
 }
 
 /// The statistics of this process.
@@ -58,7 +57,7 @@ impl Learning {
             Journal::default()
         });
         let (current, outcomes) = read(&journal);
-        let state = State { current: Arc::new(current), waiting: outcomes.len(), first: first(&outcomes) };
+        let state = State { current: Arc::new(current), waiting: waiting(&outcomes) };
         Learning { estimator, durability, empty: Arc::default(), state: Mutex::new(state) }
     }
 
@@ -85,17 +84,14 @@ impl Learning {
             return false;
         }
         let mut state = self.state();
-        if state.waiting == 0 {
-            state.first = now;
-        }
-        state.waiting += 1;
-        state.current.is_due(state.waiting, state.first, now)
+        state.waiting.add(&outcome.observations, now);
+        state.current.is_due(&state.waiting, now)
     }
 
     /// Absorbs what waits, of all processes, and plans with it from now on. Nothing happens before its time, or while
     /// another writer is at work.
     pub(crate) async fn absorb(&self, store: &dyn Store, now: u64, when: When) -> Result<(), PluginError> {
-        let due = |state: &State| when == When::Now || state.current.is_due(state.waiting, state.first, now);
+        let due = |state: &State| when == When::Now || state.current.is_due(&state.waiting, now);
         if !due(&self.state()) {
             return Ok(());
         }
@@ -104,7 +100,7 @@ impl Learning {
         let fold = move |journal: &Journal| {
             let (current, outcomes) = read(journal);
             // Another process may have absorbed meanwhile: then this one plans with what it made.
-            let next = if when == When::Now || current.is_due(outcomes.len(), first(&outcomes), now) {
+            let next = if when == When::Now || current.is_due(&waiting(&outcomes), now) {
                 current.absorb(&observations(outcomes), now)
             } else {
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(current);
@@ -139,8 +135,10 @@ fn read(journal: &Journal) -> (Statistics, Vec<Outcome>) {
     (current.unwrap_or_default(), journal.records.iter().filter_map(|recorded| outcome(&recorded.record)).collect())
 }
 
-fn first(outcomes: &[Outcome]) -> u64 {
-    outcomes.iter().map(|outcome| outcome.at).min().unwrap_or(0)
+fn waiting(outcomes: &[Outcome]) -> Waiting {
+    let mut waiting = Waiting::default();
+    outcomes.iter().for_each(|outcome| waiting.add(&outcome.observations, outcome.at));
+    waiting
 }
 
 fn observations(outcomes: Vec<Outcome>) -> Vec<Observation> {

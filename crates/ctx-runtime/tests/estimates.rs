@@ -116,3 +116,51 @@ async fn a_provider_known_to_be_slow_is_refused_before_spending_and_an_unknown_o
     let done = report.trace.nodes.iter().filter(|node| node.status == NodeStatus::Done).count();
     assert!(done > 0 && world.sink.traces().len() == 1 && !report.context.is_empty(), "what was read is kept");
 }
+
+/// A goal that only a model may answer, within a limit.
+fn within(limit: Micros) -> Goal {
+    let mut goal = goal(QUESTION, &["single_shot"]);
+    goal.constraints.max_latency = Some(limit);
+    goal
+}
+
+#[tokio::test]
+async fn after_thirty_runs_a_models_latency_is_measured_and_decides() {
+    let script = Reply::text("answer [1]").using(usage(900, 30)).after(std::time::Duration::from_millis(20));
+    let world = World::new().with_model(catalogs::local_model(), vec![script]);
+    let runtime = world.runtime().await;
+    for _ in 0..30 {
+        let report = runtime.run(&goal(QUESTION, &["single_shot"])).await.expect("valid goal");
+        assert_eq!(report.outcome.status, Status::Completed, "{:?}", report.outcome.notes);
+        runtime.flush().await.expect("a fake store");
+    }
+    let plan = &runtime.plan(&within(Micros(30_000_000))).await.expect("thirty seconds are plenty").plan;
+    assert!(!plan.notes.iter().any(|note| note.contains("not measured")), "{:?}", plan.notes);
+    let answer = plan.chosen.iter().find_map(|chosen| chosen.estimate.latency.as_ref().filter(|_| chosen.estimate.call.is_some()));
+    let answer = answer.expect("a model answers");
+    assert!(answer.certainty.observations() >= 20 && (15_000..1_000_000).contains(&answer.value.0), "{answer:?}");
+    let report = runtime.run(&within(Micros(5_000))).await.expect("valid goal");
+    assert_eq!(report.outcome.status, Status::Infeasible, "{:?}", report.outcome.notes);
+    let why = report.infeasible.expect("a diagnosis");
+    assert!(why.binding == "max_latency_seconds" && why.missed_by.contains("model `m` takes") && why.missed_by.contains("n=2"), "{why:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_end_in_time_does_not_starve_what_is_read_and_is_named() {
+    let late = Reply::text("late").after(std::time::Duration::from_secs(3_600));
+    let world = World::new().with_model(catalogs::local_model(), vec![late]);
+    let runtime = world.runtime().await;
+    let hasty = within(Micros(300_000));
+    let planned = runtime.plan(&hasty).await.expect("feasible, unverified");
+    let reads = planned.schedule.steps.iter().filter(|step| step.node.0.starts_with("access."));
+    let limits: Vec<Micros> = reads.filter_map(|step| step.attempt_timeout).collect();
+    assert!(!limits.is_empty() && limits.iter().all(|limit| *limit >= Micros(50_000)), "{limits:?}");
+    assert!(
+        planned.plan.notes.iter().any(|note| note.contains("model `m` takes") && note.contains("the limit is")),
+        "{:?}",
+        planned.plan.notes
+    );
+    let report = runtime.run(&hasty).await.expect("valid goal");
+    assert_eq!(report.outcome.status, Status::BudgetTime);
+    assert!(report.outcome.notes.iter().any(|note| note.contains("model `m`")), "{:?}", report.outcome.notes);
+}

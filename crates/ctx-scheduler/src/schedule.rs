@@ -81,7 +81,7 @@ pub fn schedule_with(graph: &ExecutionGraph, constraints: &Constraints, concurre
         return Err(ScheduleError::NoTime);
     }
     let topology = Topology::of(graph)?;
-    let timing = Timing::of(graph, &topology);
+    let timing = Timing::of(graph, &topology, deadline);
     let id = graph.hash()?;
     let (critical_path_p50, critical_path_p90) = latency::critical_path(graph)?;
     let mut order: Vec<usize> = topology.order().to_vec();
@@ -108,7 +108,7 @@ fn place(graph: &ExecutionGraph, topology: &Topology, timing: &Timing, id: &Cont
         primary: timing.primary[index],
         priority: timing.rank[index],
         expected_start: timing.head[index] - latency::of_node(node).0,
-        deadline: deadline.map(|d| timing.latest_end(topology, index, d)),
+        deadline: timing.latest.as_ref().map(|latest| latest[index]),
         attempt_timeout: timing.attempt_timeout(topology, node, index, deadline),
         retry: RetryPolicy::of(node, id),
     }

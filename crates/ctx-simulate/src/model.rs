@@ -86,7 +86,7 @@ fn step<'a>(plan: &Plan, graph: &'a ExecutionGraph, topology: &Topology, models:
         } else {
             None
         },
-        breaks,
+        breaks: node.estimate.call.as_ref().map_or(breaks, |call| call.failure.value.share()),
         attempts: node.max_attempts,
         wait: wait.0 as f64,
         on_error: node.on_error,
@@ -124,14 +124,16 @@ fn latency(node: &Node) -> Spread {
 
 /// Tokens and dollars of one call move together: both follow the length of what is sent and received.
 fn call(plan: &Plan, node: &Node, model: usize) -> Call {
-    let tokens = match &node.estimate.tokens {
+    let measured = node.estimate.call.as_ref();
+    let tokens = match measured.and_then(|call| call.tokens.as_ref()).or(node.estimate.tokens.as_ref()) {
         Some(e) => Spread::interval(e.low.0 as f64, e.value.0 as f64, e.high.0 as f64, e.certainty),
         None => Spread::unknown((plan.estimate.context_tokens.value + Tokens(OUTPUT_TOKENS)).0 as f64),
     };
     let priced = node.estimate.cost.as_ref().filter(|e| e.certainty != Certainty::Unknown);
     let bound = priced.map_or(0.0, |e| e.high.0 as f64);
     let usd = |n: NanoUsd| n.0.max(0) as f64;
-    let cost = priced.map(|e| Spread::interval(usd(e.low), usd(e.value), usd(e.high), e.certainty).at_most(bound.max(0.0)));
+    let likely = priced.and_then(|_| measured?.cost.as_ref()).or(priced);
+    let cost = likely.map(|e| Spread::interval(usd(e.low), usd(e.value), usd(e.high), e.certainty).at_most(bound.max(0.0)));
     Call { model, tokens: tokens.tabulated(), cost: cost.map(|c| c.tabulated()), bound }
 }
 

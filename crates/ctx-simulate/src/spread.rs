@@ -73,9 +73,10 @@ pub(crate) struct Spread {
 impl Spread {
     pub(crate) const NONE: Spread = Spread { median: 0.0, below: 0.0, above: 0.0, most: 0.0 };
 
-    /// From median and ninth decile.
+    /// From median and ninth decile; what statistics say are a median and a 90 % interval.
     pub(crate) fn latency(estimate: &Estimated<Micros>) -> Spread {
-        Spread::between(estimate.low.0 as f64, estimate.value.0 as f64, estimate.high.0 as f64, Z90, estimate.certainty)
+        let z = if estimate.is_learned() { Z95 } else { Z90 };
+        Spread::between(estimate.low.0 as f64, estimate.value.0 as f64, estimate.high.0 as f64, z, estimate.certainty)
     }
 
     /// From a point and a 90 % interval.

@@ -6,6 +6,7 @@
 pub mod catalogs;
 pub mod optimizer_figures;
 pub mod plans;
+pub mod statistics_figures;
 pub mod traces;
 
 pub mod fakes;

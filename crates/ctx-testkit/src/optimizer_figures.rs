@@ -33,19 +33,19 @@ pub struct Row {
 }
 
 impl Row {
-    fn new(what: impl Into<String>, value: f64, unit: &'static str, how: impl Into<String>) -> Row {
+    pub(crate) fn new(what: impl Into<String>, value: f64, unit: &'static str, how: impl Into<String>) -> Row {
         Row { what: what.into(), value, unit, at_most: None, at_least: None, baseline: String::new(), how: how.into() }
     }
 
-    fn at_most(self, bar: f64) -> Row {
+    pub(crate) fn at_most(self, bar: f64) -> Row {
         Row { at_most: Some(bar), ..self }
     }
 
-    fn at_least(self, bar: f64) -> Row {
+    pub(crate) fn at_least(self, bar: f64) -> Row {
         Row { at_least: Some(bar), ..self }
     }
 
-    fn beside(self, baseline: impl Into<String>) -> Row {
+    pub(crate) fn beside(self, baseline: impl Into<String>) -> Row {
         Row { baseline: baseline.into(), ..self }
     }
 

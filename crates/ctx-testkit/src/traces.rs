@@ -90,5 +90,6 @@ fn actual(node: &ctx_graph::Node) -> NodeActual {
         sent: None,
         model: None,
         prompt: None,
+        call: None,
     }
 }

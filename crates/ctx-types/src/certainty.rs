@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
+/// How the provenance of a number begins that statistics corrected.
+pub const STATISTICS_PROVENANCE: &str = "statistics ";
+
 /// How far a number can be trusted. Ordered from strongest to weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -69,6 +72,11 @@ impl<T: Copy + Ord> Estimated<T> {
     /// An estimate; the interval is widened to hold the point if it did not.
     pub fn new(value: T, low: T, high: T, certainty: Certainty, provenance: impl Into<Cow<'static, str>>) -> Self {
         Estimated { value, low: low.min(value), high: high.max(value), certainty, provenance: provenance.into() }
+    }
+
+    /// Whether outcomes of the very operator made it: then `low` and `high` are the ends of a measured 90 % interval.
+    pub fn is_learned(&self) -> bool {
+        matches!(self.certainty, Certainty::Measured { .. }) && self.provenance.starts_with(STATISTICS_PROVENANCE)
     }
 
     /// A number known exactly: set by configuration or true by construction.

@@ -38,7 +38,7 @@ pub struct AlternativeEstimate {
     /// Dollars: point and bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Estimated<NanoUsd>>,
-    /// Median latency; `high` is the ninth decile.
+    /// Median latency; `high` is the ninth decile of a prior, the upper end of the 90 % interval of what was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Estimated<Micros>>,
     /// Probability that the needed evidence is among what it returns.
@@ -47,6 +47,31 @@ pub struct AlternativeEstimate {
     /// P(right | evidence) of an answerer, or P(a wrong answer is caught) of a verifier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quality: Option<Estimated<Ppm>>,
+    /// Parts of a model call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Box<CallEstimate>>,
+}
+
+/// One model call, part by part: its latency is the time to the first token and the time per token times the tokens of the
+/// answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallEstimate {
+    /// Tokens of the prompt at the context that the plan expects.
+    pub input: Tokens,
+    /// Tokens of the answer, for this model and kind of goal.
+    pub output: Estimated<Tokens>,
+    /// Time to the first token.
+    pub first_token: Estimated<Micros>,
+    /// Time per token of the answer.
+    pub per_token: Estimated<Micros>,
+    /// P(an attempt breaks): errors, rate limits, timeouts.
+    pub failure: Estimated<Ppm>,
+    /// Tokens of the whole call, with the 90 % interval of what was measured; absent before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Estimated<Tokens>>,
+    /// Its dollars, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Estimated<NanoUsd>>,
 }
 
 /// Estimate of a complete plan.

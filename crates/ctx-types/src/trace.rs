@@ -120,6 +120,21 @@ pub struct NodeActual {
     /// What the prompt of the only call counts here and there: what unknown tokenizers are learned from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptCount>,
+    /// How the only call went: what latencies and lengths of answers are learned from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallTiming>,
+}
+
+/// One undisturbed call as it went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallTiming {
+    /// Time to the first token, where the answer was streamed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_token: Option<Micros>,
+    /// Time of the whole call.
+    pub elapsed: Micros,
+    /// Tokens of the answer as the provider reports them, reasoning included.
+    pub output: Tokens,
 }
 
 /// One prompt under two tokenizers.

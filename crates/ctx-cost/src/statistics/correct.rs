@@ -4,15 +4,21 @@
 //! |---|---|---|---|
 //! | nothing | the prior's | the prior's | the prior's |
 //! | only that operators of its class are biased | prior × bias | the prior's, shifted, joined with the prior's | the prior's |
-//! | outcomes, too few for an interval anywhere | prior × bias | shifted prior, joined with all residuals seen | measured (n) |
-//! | outcomes | prior × bias | conformal, of the finest key that supports one | measured (n) |
+//! | outcomes, fewer than twenty of the operator | prior × bias | shifted prior, joined with all residuals seen | measured (n) |
+//! | twenty to fifty of the operator | prior × bias | conformal, of all its outcomes | measured (n) |
+//! | more | prior × bias | conformal, of the finest key with fifty | measured (n) |
+//!
+//! n is that of the finest key with twenty outcomes, or of the operator where no key has as many: what stands behind the
+//! interval, not how rare the bucket is.
 //!
 //! On the probability scales the interval is that of a mean: the prior counts as so many outcomes as its width is worth.
 
-use super::Statistics;
+use super::interval::ENDS_N_MIN;
 use super::key::{Scale, StatKey};
 use super::published::Published;
+use super::{Cell, Statistics};
 use ctx_types::{Certainty, Estimated, Micros, NanoUsd, PicoUsd, Ppm, Tokens};
+use std::borrow::Cow;
 
 /// Half-width of a 90 % interval in standard errors.
 const Z90: f64 = 1.645;
@@ -21,7 +27,7 @@ const PRIOR_WORTH: (f64, f64) = (0.5, 1000.0);
 /// Variance below which no interval of a probability is drawn: that of .05, so that three successes do not prove certainty.
 const VARIANCE_MIN: f64 = 0.0475;
 /// How provenance begins when a correction was applied.
-pub const PROVENANCE: &str = "statistics ";
+pub use ctx_types::certainty::STATISTICS_PROVENANCE as PROVENANCE;
 
 /// A number that can be corrected, with its domain.
 pub trait Quantity: Copy + Ord {
@@ -72,7 +78,7 @@ impl Statistics {
         };
         let Some((level, cell)) = self.nearest(key, |_| !nothing_to_correct) else { return prior };
         let published = &cell.published;
-        let certainty = if level.operator.is_some() { Certainty::Measured { n: published.n } } else { prior.certainty };
+        let certainty = if level.operator.is_some() { Certainty::Measured { n: self.support(&level) } } else { prior.certainty };
         let (value, low, high) = match scale {
             Scale::Ratio => self.quantity(&level, published, &prior),
             Scale::Difference => mean(prior.value.to_unit() + published.point, published, &prior),
@@ -92,14 +98,32 @@ impl Statistics {
         }
     }
 
+    /// Outcomes of the finest key at or above `level` that has enough of them to be relied on; of the operator if none has.
+    fn support(&self, level: &StatKey) -> u32 {
+        let relied_on = self.nearest(level, |published| u64::from(published.n) >= ENDS_N_MIN);
+        let of_operator = relied_on.filter(|(key, _)| key.operator.is_some()).or_else(|| self.whole_operator(level));
+        of_operator.map_or(0, |(_, cell)| cell.published.n)
+    }
+
+    /// Ends of residuals at or above `level`: of the finest key with enough outcomes of its own, else of all that the operator
+    /// has, where that is enough for ends at all.
+    fn ends(&self, level: &StatKey) -> Option<(i64, i64)> {
+        let own = self.nearest(level, Published::stands_alone).filter(|(key, _)| key.operator.is_some());
+        own.or_else(|| self.whole_operator(level))?.1.published.ends
+    }
+
+    fn whole_operator(&self, level: &StatKey) -> Option<(Cow<'_, StatKey>, &Cell)> {
+        let key = StatKey { bucket: None, size: None, ..level.clone() };
+        self.cells().get_key_value(&key).filter(|(_, cell)| cell.published.serial > 0).map(|(key, cell)| (Cow::Borrowed(key), cell))
+    }
+
     fn quantity<T: Quantity>(&self, level: &StatKey, published: &Published, prior: &Estimated<T>) -> (i64, i64, i64) {
         let (value, low, high) = (prior.value.to_unit(), prior.low.to_unit(), prior.high.to_unit());
         let point = scaled(value, published.point);
         if level.operator.is_none() {
             return (point, low.min(scaled(low, published.point)), high.max(scaled(high, published.point)));
         }
-        let supported = self.nearest(level, |published| published.ends.is_some());
-        if let Some((down, up)) = supported.and_then(|(_, cell)| cell.published.ends) {
+        if let Some((down, up)) = self.ends(level) {
             return (point, scaled(value, down), scaled(value, up));
         }
         let (least, most) = published.range.unwrap_or((published.point, published.point));

@@ -8,6 +8,9 @@ use super::sample::{Item, Sample, WEIGHT_ONE, Weighed};
 
 /// Outcomes (after decay) that a key needs for an interval of its own; below it uses its parent's.
 pub const CONFORMAL_N_MIN: u64 = 50;
+/// Outcomes from which the residuals of an operator have ends at all: with 19 the least and the largest of them hold the next
+/// one nine times in ten, with fewer nothing does. Used where no key of the operator has [`CONFORMAL_N_MIN`].
+pub const ENDS_N_MIN: u64 = 20;
 /// Each tail's share, in percent, of the 90 % interval.
 const TAIL_PERCENT: u128 = 5;
 
@@ -20,7 +23,7 @@ const DRIFT_SHIFT: f64 = 139_762.0;
 
 /// Ends of the 90 % interval of residuals; `None` when too few outcomes support one.
 pub(crate) fn conformal(sample: &Weighed) -> Option<(i64, i64)> {
-    if sample.weight < CONFORMAL_N_MIN * WEIGHT_ONE {
+    if sample.weight < ENDS_N_MIN * WEIGHT_ONE {
         return None;
     }
     let total = u128::from(sample.weight) + u128::from(WEIGHT_ONE);
@@ -80,7 +83,8 @@ mod tests {
     fn ends_are_the_conformal_ranks() {
         // n = 99: rank ⌈.95 · 100⌉ = 95 from either side.
         assert_eq!(conformal(&sample(1..=99).weighed(1000)), Some((5, 95)));
-        assert_eq!(conformal(&sample(1..=49).weighed(1000)), None, "too few outcomes for an interval of its own");
+        assert_eq!(conformal(&sample(1..=20).weighed(1000)), Some((1, 20)));
+        assert_eq!(conformal(&sample(1..=19).weighed(1000)), None, "too few outcomes for an interval");
     }
 
     #[test]

@@ -137,6 +137,13 @@ impl Weighed {
         sum.checked_div(i128::from(self.weight)).map(|mean| mean as i64)
     }
 
+    /// Weighted mean of squared residuals, in millionths of the squared scale; `None` without weight.
+    pub(crate) fn mean_square(&self) -> Option<i128> {
+        let square = |residual: i64| i128::from(residual) * i128::from(residual) / 1_000_000;
+        let sum: i128 = self.residuals.iter().map(|(residual, weight)| square(*residual) * i128::from(*weight)).sum();
+        sum.checked_div(i128::from(self.weight))
+    }
+
     /// Smallest and largest residual kept.
     pub(crate) fn range(&self) -> Option<(i64, i64)> {
         Some((self.residuals.first()?.0, self.residuals.last()?.0))

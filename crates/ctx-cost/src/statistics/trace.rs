@@ -6,12 +6,16 @@
 use super::key::{Field, OperatorClass, SizeClass, StatKey};
 use super::observation::Observation;
 use super::{Quantity, Statistics};
+use crate::calls;
 use ctx_types::catalog::TokenizerFamily;
 use ctx_types::trace::{NodeStatus, NodeTrace};
 use ctx_types::{AccessPath, Bucket, Catalog, Certainty, Estimated, Micros, ModelName, SourceName, Strategy, Tokens, Trace};
 
 /// Shorter prompts say little: what a wire adds per message weighs too much.
 const RATIO_TOLD_FROM: Tokens = Tokens(100);
+
+/// Shorter answers come in one piece and say nothing of the time per token.
+const PER_TOKEN_TOLD_FROM: Tokens = Tokens(4);
 
 /// What a trace does not say itself.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +64,9 @@ impl Reader<'_> {
 
     /// Fields of a node that finished.
     fn actuals(&self, node: &NodeTrace, key: &StatKey, retried: bool) -> Vec<Observation> {
+        if key.class == OperatorClass::Model && node.estimate.call.is_some() {
+            return self.call(node, key, retried);
+        }
         let (estimate, actual) = (&node.estimate, &node.actual);
         let elapsed = Micros(node.end.0.saturating_sub(node.start.0));
         let undisturbed = !retried && !is_merge(node);
@@ -73,6 +80,53 @@ impl Reader<'_> {
         .into_iter()
         .flatten()
         .collect()
+    }
+
+    /// A call against its parts. Residuals are relative to what was expected before anything was learned.
+    fn call(&self, node: &NodeTrace, key: &StatKey, retried: bool) -> Vec<Observation> {
+        let entry = key.operator.as_deref().and_then(|name| ModelName::new(name).ok());
+        let entry = entry.and_then(|name| self.context.catalog.models.get(&name));
+        let (Some(parts), Some(entry)) = (&node.estimate.call, entry) else { return Vec::new() };
+        let observe = |field: Field, estimate: i64, actual: i64| {
+            Observation::new(key.of(field), self.outcome(node), self.context.at, estimate, actual)
+        };
+        let (tokens, cost) = calls::priors(entry, parts.input);
+        let mut seen = Vec::new();
+        if let Some(actual) = node.actual.tokens {
+            let shown = parts.tokens.as_ref().or(node.estimate.tokens.as_ref());
+            seen.push(covered(observe(Field::Tokens, tokens.to_unit(), actual.to_unit()), shown, actual));
+        }
+        if let (Some(actual), Some(cost)) = (node.actual.cost, cost) {
+            let shown = parts.cost.as_ref().or(node.estimate.cost.as_ref());
+            seen.push(covered(observe(Field::Cost, cost.to_unit(), actual.to_unit()), shown, actual));
+        }
+        if retried {
+            return seen;
+        }
+        let elapsed = Micros(node.end.0.saturating_sub(node.start.0));
+        let timing = node.actual.call;
+        let latency = observe(Field::Latency, calls::prior_latency(entry).to_unit(), elapsed.to_unit());
+        seen.push(covered(latency, node.estimate.latency.as_ref(), elapsed));
+        let Some(timing) = timing else { return seen };
+        seen.push(covered(
+            observe(Field::OutputTokens, entry.output_tokens.value.to_unit(), timing.output.to_unit()),
+            Some(&parts.output),
+            timing.output,
+        ));
+        if let Some(first) = timing.first_token.filter(|_| timing.output >= PER_TOKEN_TOLD_FROM) {
+            let per_token = Micros(timing.elapsed.0.saturating_sub(first.0) / timing.output.get());
+            seen.push(covered(
+                observe(Field::FirstToken, entry.first_token.value.to_unit(), first.to_unit()),
+                Some(&parts.first_token),
+                first,
+            ));
+            seen.push(covered(
+                observe(Field::PerToken, entry.per_token.value.to_unit(), per_token.to_unit()),
+                Some(&parts.per_token),
+                per_token,
+            ));
+        }
+        seen
     }
 
     fn compare<T: Quantity>(
@@ -116,7 +170,9 @@ impl Reader<'_> {
     /// Output length, where one undisturbed call of one model made all of it and the provider reported it.
     fn output_tokens(&self) -> Option<Observation> {
         let spend = &self.trace.outcome.spend;
-        let mut answers = self.trace.nodes.iter().filter(|node| node.operator.starts_with("answer ") && node.status == NodeStatus::Done);
+        let told = |node: &NodeTrace| node.estimate.call.is_some() && node.actual.call.is_some();
+        let done = self.trace.nodes.iter().filter(|node| node.operator.starts_with("answer ") && node.status == NodeStatus::Done);
+        let mut answers = done.filter(|node| !told(node));
         let node = answers.next().filter(|node| node.attempts <= 1)?;
         if answers.next().is_some() || spend.calls != 1 || spend.tokens.output.0 == 0 {
             return None;
@@ -187,6 +243,13 @@ impl Reader<'_> {
 
     fn outcome(&self, node: &NodeTrace) -> String {
         format!("{}/{}", self.trace.id, node.node)
+    }
+}
+
+fn covered<T: Quantity>(observation: Observation, shown: Option<&Estimated<T>>, actual: T) -> Observation {
+    match shown {
+        Some(shown) => observation.with_coverage(shown.low <= actual && actual <= shown.high),
+        None => observation,
     }
 }
 

@@ -11,7 +11,7 @@ use ctx_cost::statistics::{Field, StatKey};
 use ctx_types::catalog::TokenizerFamily;
 use ctx_types::estimate::TokenClasses;
 use ctx_types::id::sha256_hex;
-use ctx_types::trace::PromptCount;
+use ctx_types::trace::{CallTiming, PromptCount};
 use ctx_types::{Bucket, Estimated, ModelEntry, ModelName, NanoUsd, Tokens};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,6 +28,8 @@ pub(crate) struct Calls {
     pub(crate) made: u32,
     /// Counts of the last prompt whose usage was reported.
     pub(crate) prompt: Option<PromptCount>,
+    /// How the last call went whose usage was reported.
+    pub(crate) timing: Option<CallTiming>,
     /// Whether a usage report or a price was missing: then the figures are our own.
     pub(crate) incomplete: bool,
 }
@@ -154,6 +156,11 @@ impl ModelAccess for Ledgered {
                     calls.tokens += actual.tokens.total();
                     calls.incomplete |= actual.estimated;
                     calls.model = Some(response.model.clone());
+                    calls.timing = response.usage.map(|usage| CallTiming {
+                        first_token: response.first_token,
+                        elapsed: response.elapsed,
+                        output: usage.output + usage.reasoning,
+                    });
                     calls.prompt = response
                         .usage
                         .zip(self.counted("o200k", &request))

@@ -87,6 +87,7 @@ pub(crate) async fn run(context: Arc<Context>, node: Node, step: Step, inputs: I
         sent: calls.sent.last().cloned(),
         model: calls.model,
         prompt: calls.prompt.filter(|_| calls.made == 1),
+        call: calls.timing.filter(|_| calls.made == 1),
         ..NodeActual::default()
     };
     Finished { result, attempts, started, ended: context.elapsed(), spent }

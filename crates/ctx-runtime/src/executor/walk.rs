@@ -63,7 +63,9 @@ pub(crate) async fn walk(context: &Arc<Context>, progress: &mut Progress, cancel
             () = cancel.cancelled() => break Ending::new(Status::Cancelled, "cancelled by the caller"),
             () = until(context) => {
                 let limit = context.prepared.limits.max_latency.unwrap_or_default();
-                break Ending::new(Status::BudgetTime, format!("stopped at the deadline of {limit}; allow more time or ask for less"));
+                let still = progress.still_at_work().map(|work| format!(" while {work}")).unwrap_or_default();
+                let note = format!("stopped at the deadline of {limit}{still}; allow more time or ask for less");
+                break Ending::new(Status::BudgetTime, note);
             }
             Some(ended) = running.join_next() => {
                 if let Some(ending) = progress.joined(context, ended).or_else(|| progress.adapt(context)) {
@@ -228,6 +230,23 @@ impl Progress {
         }
     }
 
+    /// What runs now and is expected to take longest: calls by their model.
+    fn still_at_work(&self) -> Option<String> {
+        let expected = |id: &NodeId| {
+            let node = self.planned.graph.nodes.iter().find(|node| node.id == *id)?;
+            node.estimate.latency.as_ref().map(|latency| latency.value)
+        };
+        let (id, resource) = self.running.iter().max_by_key(|(id, _)| expected(id))?;
+        let who = match resource {
+            Resource::Model(model) => format!("model `{model}`"),
+            _ => id.to_string(),
+        };
+        Some(match expected(id) {
+            Some(latency) => format!("{who} was at work, which is expected to take {latency}"),
+            None => format!("{who} was at work"),
+        })
+    }
+
     /// Adds an end to the node's record: attempts and figures sum over loop iterations.
     fn close(&mut self, id: &NodeId, finished: &Finished) {
         let Some(record) = self.records.get_mut(id) else { return };
@@ -249,6 +268,8 @@ impl Progress {
             busy: added(before.busy, Some(Micros(finished.ended.get().saturating_sub(finished.started.get())))),
             sent: spent.sent.clone().or(before.sent),
             model: spent.model.clone().or(before.model),
+            prompt: spent.prompt,
+            call: spent.call,
             ..actual
         };
     }
