@@ -3,6 +3,7 @@
 //! - [`model`]: the cost model itself, one `match` over operator kinds, on one screen.
 //! - [`evidence`]: P(the needed evidence is read) before retrieval, and its calibration on the scores seen after it.
 //! - [`calls`]: a model call from its parts: prompt, answer, first token, time per token, failures.
+//! - [`prefix`]: the share of prompts that a provider's prefix cache will hold.
 //! - [`quality`]: P(right | evidence) of answerers, with n and provenance.
 //! - [`tokens`]: counts of tokenizers that are not here, from counts of those that are.
 //! - [`statistics`]: measured residuals that correct the priors and report their own error.
@@ -13,6 +14,7 @@ pub mod calls;
 pub mod coefficients;
 pub mod evidence;
 pub mod model;
+pub mod prefix;
 pub mod quality;
 pub mod statistics;
 pub mod tokens;

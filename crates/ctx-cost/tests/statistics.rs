@@ -78,8 +78,8 @@ fn few_outcomes_move_the_point_a_little_and_widen_the_interval() {
     let statistics = Statistics::default().absorb(&five, NOW);
     let estimate = statistics.corrected(&key(), prior());
     assert_eq!(estimate.certainty, Certainty::Measured { n: 5 });
-    assert!((3_500..3_900).contains(&estimate.value.0), "more than half of the way in logarithms: {estimate:?}");
-    assert!(estimate.low.0 <= 1_900 && estimate.high.0 >= 10_000, "honestly wide: {estimate:?}");
+    assert!((5_400..5_800).contains(&estimate.value.0), "three quarters of the way in logarithms: {estimate:?}");
+    assert!(estimate.low.0 <= 2_900 && estimate.high.0 >= 10_000, "honestly wide: {estimate:?}");
 }
 
 #[test]

@@ -138,8 +138,8 @@ async fn after_thirty_runs_a_models_latency_is_measured_and_decides() {
     assert!(!plan.notes.iter().any(|note| note.contains("not measured")), "{:?}", plan.notes);
     let answer = plan.chosen.iter().find_map(|chosen| chosen.estimate.latency.as_ref().filter(|_| chosen.estimate.call.is_some()));
     let answer = answer.expect("a model answers");
-    assert!(answer.certainty.observations() >= 20 && (15_000..1_000_000).contains(&answer.value.0), "{answer:?}");
-    let report = runtime.run(&within(Micros(5_000))).await.expect("valid goal");
+    assert!(answer.certainty.observations() >= 20 && answer.high < Micros(1_000_000), "{answer:?}");
+    let report = runtime.run(&within(Micros(200))).await.expect("valid goal");
     assert_eq!(report.outcome.status, Status::Infeasible, "{:?}", report.outcome.notes);
     let why = report.infeasible.expect("a diagnosis");
     assert!(why.binding == "max_latency_seconds" && why.missed_by.contains("model `m` takes") && why.missed_by.contains("n=2"), "{why:?}");

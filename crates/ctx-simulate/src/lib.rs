@@ -19,6 +19,7 @@
 //! # Ok(()) }
 //! ```
 
+mod batch;
 mod error;
 mod model;
 mod outcome;
@@ -27,5 +28,6 @@ mod simulation;
 mod spread;
 mod walk;
 
+pub use batch::{BATCH_SCHEMA_VERSION, Batch, BatchTotal};
 pub use error::SimulateError;
-pub use simulation::{DRAWS, Interval, ModelUse, RetrievalUse, SIMULATION_SCHEMA_VERSION, Simulation, simulate};
+pub use simulation::{DRAWS, Interval, ModelUse, RetrievalUse, SAMPLES_MIN, SIMULATION_SCHEMA_VERSION, Simulation, simulate};

@@ -15,6 +15,9 @@ pub const SIMULATION_SCHEMA_VERSION: u32 = 1;
 /// Replicates of one simulation: the ends of a 90 % interval then have a sampling error below half a percentage point of rank.
 pub const DRAWS: u32 = 4096;
 
+/// Observations below which an interval is not shown to hold: with fewer than twenty none can be.
+pub const SAMPLES_MIN: u32 = 20;
+
 /// A 90 % interval around the median. Invariant: `low ≤ mid ≤ high`, all finite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval<T> {
@@ -63,6 +66,10 @@ pub struct Simulation {
     pub expected_retrieval: Vec<RetrievalUse>,
     /// Fewest observations behind any estimate that matters; 0: at least one of them is a prior.
     pub based_on_samples: u32,
+    /// Estimates that matter and rest on fewer than [`SAMPLES_MIN`] observations, with how many: the interval is wide because of
+    /// them, and not shown to hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub under_sampled: Vec<String>,
     /// Whether a call's price is unknown: its tokens stand in `unknown_price_tokens` and not in `cost`.
     pub cost_incomplete: bool,
     /// Expected tokens at unknown price.
@@ -95,30 +102,48 @@ pub struct RetrievalUse {
 
 /// The quote for a plan. Pure: the same plan, graph and seed give the same bytes.
 pub fn simulate(plan: &Plan, graph: &ExecutionGraph, seed: u64) -> Result<Simulation, SimulateError> {
+    let model = checked(plan, graph)?;
+    let (sample, counters) = drawn(plan, graph, &model, seed, &mut |_, _, own| own);
+    summary(plan, graph, seed, sample, &counters, &model.models)
+}
+
+/// The graph ready to be walked, if it is the plan's and can be executed.
+pub(crate) fn checked<'a>(plan: &Plan, graph: &'a ExecutionGraph) -> Result<Model<'a>, SimulateError> {
     if plan.id != graph.plan {
         return Err(SimulateError::OtherPlan { plan: plan.id.clone(), graph: graph.plan.clone() });
     }
     graph.validate()?;
-    let model = Model::of(plan, graph)?;
+    Ok(Model::of(plan, graph)?)
+}
+
+/// All replicates. `shared` says what the calls of a model have in common in a replicate, given what was drawn for it.
+pub(crate) fn drawn(
+    plan: &Plan,
+    graph: &ExecutionGraph,
+    model: &Model<'_>,
+    seed: u64,
+    shared: &mut dyn FnMut(&ModelName, usize, f64) -> f64,
+) -> (Sample, Counters) {
     let outcomes = Outcomes::of(plan, graph);
     let mut chance = Chance::seeded(seed);
-    let mut walker = Walker::new(&model);
+    let mut walker = Walker::new(model);
     let mut sample = Sample::default();
-    for _ in 0..DRAWS {
+    for replicate in 0..DRAWS as usize {
         let odds = outcomes.draw(&mut chance);
-        sample.add(&walker.replicate(&odds, &mut chance), odds.right_given());
+        let drawn = walker.replicate(&odds, &mut chance, &mut |name, own| shared(name, replicate, own));
+        sample.add(&drawn, odds.right_given());
     }
-    summary(plan, graph, seed, sample, &walker.counters, &model.models)
+    (sample, walker.counters)
 }
 
 /// All replicates, column by column.
 #[derive(Default)]
-struct Sample {
-    latency: Vec<f64>,
-    cost: Vec<f64>,
-    tokens: Vec<f64>,
-    right: Vec<f64>,
-    unpriced: f64,
+pub(crate) struct Sample {
+    pub(crate) latency: Vec<f64>,
+    pub(crate) cost: Vec<f64>,
+    pub(crate) tokens: Vec<f64>,
+    pub(crate) right: Vec<f64>,
+    pub(crate) unpriced: f64,
     abstained: u32,
     unverified: u32,
     failed: u32,
@@ -169,6 +194,7 @@ fn summary(
         expected_models: models.iter().zip(&counters.calls).map(|(m, calls)| model_use(m, *calls)).collect(),
         expected_retrieval: graph.nodes.iter().zip(&counters.runs).filter_map(|(n, runs)| retrieval_use(n, *runs)).collect(),
         based_on_samples: certainty.samples(),
+        under_sampled: under_sampled(graph),
         cost_incomplete: incomplete,
         unknown_price_tokens: Tokens((sample.unpriced / f64::from(DRAWS)).round() as u64),
     })
@@ -179,7 +205,7 @@ fn share(count: usize) -> Ppm {
 }
 
 /// The sample is partially sorted in place; ranks are nearest-rank quantiles.
-fn interval<T>(sample: &mut [f64], certainty: Certainty, unit: impl Fn(f64) -> T) -> Interval<T> {
+pub(crate) fn interval<T>(sample: &mut [f64], certainty: Certainty, unit: impl Fn(f64) -> T) -> Interval<T> {
     let mut at = |q: f64| {
         let rank = ((sample.len() as f64 * q).ceil() as usize).clamp(1, sample.len()) - 1;
         *sample.select_nth_unstable_by(rank, f64::total_cmp).1
@@ -197,10 +223,10 @@ fn retrieval_use(node: &Node, runs: u32) -> Option<RetrievalUse> {
 }
 
 /// The weakest certainty behind each interval, over the nodes that run when nothing fails.
-struct Certainties {
-    cost: Certainty,
-    latency: Certainty,
-    tokens: Certainty,
+pub(crate) struct Certainties {
+    pub(crate) cost: Certainty,
+    pub(crate) latency: Certainty,
+    pub(crate) tokens: Certainty,
     confidence: Certainty,
 }
 
@@ -233,6 +259,29 @@ impl Certainties {
         let estimated = [self.cost, self.latency, self.tokens, self.confidence].into_iter().filter(|c| *c != Certainty::Configured);
         estimated.map(Certainty::observations).min().unwrap_or(0)
     }
+}
+
+/// Estimates of calls, and of every step that takes a twentieth of the time or more, that too few observations stand behind.
+fn under_sampled(graph: &ExecutionGraph) -> Vec<String> {
+    let latency = |node: &Node| node.estimate.latency.as_ref().map_or(0, |latency| latency.value.0);
+    let whole: u64 = graph.nodes.iter().map(latency).sum();
+    let mut out = Vec::new();
+    for node in &graph.nodes {
+        let mut few = |what: &str, certainty: Certainty| {
+            let known = certainty == Certainty::Configured || certainty.observations() >= SAMPLES_MIN;
+            if !known {
+                out.push(format!("{what} of {} (n={})", node.op, certainty.observations()));
+            }
+        };
+        let called = matches!(node.resource, Resource::Model(_));
+        if called || latency(node) > 0 && latency(node) * 20 >= whole {
+            few("time", of(node.estimate.latency.as_ref()));
+        }
+        if let Some(call) = node.estimate.call.as_ref().filter(|_| called) {
+            few("tokens", call.tokens.as_ref().map_or(Certainty::Prior, |tokens| tokens.certainty));
+        }
+    }
+    out
 }
 
 fn of<T>(estimate: Option<&Estimated<T>>) -> Certainty {

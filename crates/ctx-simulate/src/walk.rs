@@ -5,7 +5,7 @@ use crate::outcome::Probabilities;
 use crate::priors::{RESIDUAL_WEIGHTS, RETRY_DIFFERS};
 use crate::spread::Chance;
 use ctx_graph::{Condition, FailurePolicy, Join, NodeEnd, NodeId, Readiness, fires};
-use ctx_types::{Ppm, Status};
+use ctx_types::{ModelName, Ppm, Status};
 
 /// What one replicate came to.
 #[derive(Clone, Debug, Default)]
@@ -60,11 +60,19 @@ impl<'a> Walker<'a> {
         }
     }
 
-    pub(crate) fn replicate(&mut self, odds: &Probabilities, chance: &mut Chance) -> Replicate {
+    /// One replicate. `shared` makes of what is drawn for a model what all its calls have in common.
+    pub(crate) fn replicate(
+        &mut self,
+        odds: &Probabilities,
+        chance: &mut Chance,
+        shared: &mut dyn FnMut(&ModelName, f64) -> f64,
+    ) -> Replicate {
         self.ends.fill(None);
         self.started.fill(false);
         self.iterations.fill(0);
-        self.shared.iter_mut().for_each(|z| *z = chance.normal());
+        for (z, name) in self.shared.iter_mut().zip(&self.model.models) {
+            *z = shared(name, chance.normal());
+        }
         let mut state = State {
             out: Replicate::default(),
             calls: 0,

@@ -4,7 +4,7 @@
 mod support;
 
 use ctx_graph::{ExecutionGraph, latency, lower};
-use ctx_simulate::{DRAWS, SimulateError, Simulation, priors, simulate};
+use ctx_simulate::{Batch, DRAWS, SAMPLES_MIN, SimulateError, Simulation, priors, simulate};
 use ctx_types::{
     AccessPath, AlternativeEstimate, Certainty, Constraints, ContentId, Estimated, Micros, NanoUsd, Operator, Plan, Ppm, Stage, Tokens,
 };
@@ -210,4 +210,37 @@ proptest! {
         let text = serde_json::to_string(&s).expect("plain data");
         prop_assert!(!text.contains("NaN") && !text.contains("null,null"));
     }
+}
+
+#[test]
+fn a_batch_keeps_every_quote_and_its_total_keeps_what_calls_share() {
+    let plan = generated(Constraints::default());
+    let graph = ctx_graph::lower(&plan).expect("a valid plan");
+    let mut batch = Batch::new(11);
+    let quotes: Vec<Simulation> = (0..25).map(|_| batch.add(&plan, &graph).expect("a valid graph")).collect();
+    assert!(quotes.iter().all(|quote| *quote == quoted(&plan, plan.seed)), "a goal's quote is the one it has alone");
+    let total = batch.total();
+    let width = |low: u64, high: u64| (high - low) as f64;
+    let (one, all) = (&quotes[0].tokens, &total.tokens);
+    assert!(all.mid.0 > 20 * one.mid.0 && all.mid.0 < 35 * one.mid.0, "{one:?} {all:?}");
+    let growth = width(all.low.0, all.high.0) / width(one.low.0, one.high.0);
+    // Independent calls would give about √25 = 5, wholly dependent ones 25; half the variance is shared.
+    assert!((8.0..25.0).contains(&growth), "{growth}");
+    assert_eq!((total.goals, total.draws), (25, DRAWS));
+    let mut again = Batch::new(11);
+    (0..25).for_each(|_| drop(again.add(&plan, &graph).expect("a valid graph")));
+    assert_eq!(again.total(), total, "the same seed gives the same bytes");
+}
+
+#[test]
+fn estimates_that_few_observations_stand_behind_are_named() {
+    let mut plan = generated(Constraints::default());
+    let times = plan.chosen.iter_mut().filter_map(|chosen| chosen.estimate.latency.as_mut());
+    times.for_each(|latency| latency.certainty = Certainty::Measured { n: SAMPLES_MIN - 1 });
+    let quote = quoted(&plan, 7);
+    assert!(
+        quote.under_sampled.iter().any(|line| line.starts_with("time of answer") && line.ends_with("(n=19)")),
+        "{:?}",
+        quote.under_sampled
+    );
 }

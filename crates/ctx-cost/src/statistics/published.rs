@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 /// Most weight of a parent's point beside a key's own outcomes: as much as ten of them. A guess, between the five custom plans
 /// after which databases trust a plan and the twenty outcomes after which a latency bound counts as measured.
 pub const SHRINKAGE_N0: u64 = 10;
-/// Its least weight: one outcome alone never counts for more than half.
-const SHRINKAGE_N0_MIN: f64 = 1.0;
+/// Its least weight, so that a parent is never forgotten: a quarter of an outcome.
+const SHRINKAGE_N0_MIN: f64 = 0.25;
 /// How far keys typically lie from their parents, ln 1.65 in millionths. On the ratio scale the parent weighs as many outcomes
 /// as their variance is of this one squared: outcomes that agree with each other soon outweigh a parent that differs.
 const BETWEEN_KEYS: f64 = 500_000.0;
 /// Outcomes that the largest weight counts for while the variance is still being learned.
-const VARIANCE_N0: f64 = 3.0;
+const VARIANCE_N0: f64 = 1.0;
 
 /// A published point moves when the new one is off by 15 %: ln 1.15 in millionths.
 const POINT_MOVE_RATIO: u64 = 139_762;

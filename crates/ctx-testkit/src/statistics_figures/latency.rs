@@ -102,10 +102,12 @@ pub fn figures(requests: &[Request]) -> (Vec<Row>, Vec<Provider>) {
     let how = |words: String| format!("{} requests served, {SPLITS} splits by hash, test sides pooled; {words}", served(requests));
     let beside = format!("per model: {model_words}; per provider and model: {tier_words}");
     let mut rows = Vec::new();
-    for (name, method) in [("answer's length unknown", &mut unknown), ("answer's length known", &mut known)] {
+    for (name, method, bound) in [("answer's length unknown", &mut unknown, true), ("answer's length known", &mut known, false)] {
         let words = method.words();
         let (covered, _) = share(method.held, method.n);
-        rows.push(within(format!("latency interval, {name}, coverage"), covered, 0.9, 0.02, how(words)).beside(beside.clone()));
+        let row = within(format!("latency interval, {name}, coverage"), covered, 0.9, 0.02, how(words)).beside(beside.clone());
+        // A plan is made before the answer: its interval holds whatever its length, and is no narrower for one that is known.
+        rows.push(if bound { row } else { Row { at_most: None, ..row } });
         let width = Method::mean(&method.seconds);
         let note = format!("per provider and model: {:.3} s", Method::mean(&per_tier.seconds));
         rows.push(

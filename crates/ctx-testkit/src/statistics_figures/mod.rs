@@ -4,6 +4,7 @@
 //! `cargo run -p ctx-testkit --example statistics_figures -- DATA` prints them without building what needs a database.
 
 pub mod latency;
+pub mod prefix;
 mod recorded;
 
 pub use recorded::{Request, requests};
