@@ -142,6 +142,67 @@ pub(crate) struct GoalArgs {
     pub(crate) wishes: WishArgs,
 }
 
+/// `ctxrt simulate`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// What you want to know, in your words.
+    #[arg(value_name = "GOAL", required_unless_present_any = ["goal", "goals"])]
+    pub(crate) words: Option<String>,
+    /// The same, as a flag.
+    #[arg(long, value_name = "GOAL", conflicts_with = "words", allow_hyphen_values = true)]
+    pub(crate) goal: Option<String>,
+    /// A file with a goal per line: each is quoted, and all of them together.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "goal"])]
+    pub(crate) goals: Option<std::path::PathBuf>,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+    /// Neither index nor refresh sources first.
+    #[arg(long)]
+    pub(crate) no_index: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) wishes: WishArgs,
+}
+
+impl SimulateArgs {
+    /// The same for one goal.
+    pub(crate) fn of(&self, words: Option<String>) -> GoalArgs {
+        GoalArgs {
+            words,
+            goal: self.goal.clone(),
+            sources: self.sources.clone(),
+            no_index: self.no_index,
+            limits: self.limits.clone(),
+            wishes: self.wishes.clone(),
+        }
+    }
+}
+
+/// `ctxrt stats`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StatsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<StatsCommand>,
+}
+
+/// Statistics from store to store.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum StatsCommand {
+    /// Write the statistics to a file, for another store to import.
+    Export {
+        /// The file; `-` is stdout.
+        #[arg(value_name = "FILE")]
+        file: std::path::PathBuf,
+    },
+    /// Join the statistics of a file to this store's: estimates say that they rest on them in part.
+    Import {
+        /// A file that `stats export` wrote.
+        #[arg(value_name = "FILE")]
+        file: std::path::PathBuf,
+    },
+}
+
 /// Hard limits. They tighten the configured budgets and never loosen them.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Limits (they tighten the configured budgets)")]
@@ -286,7 +347,7 @@ pub(crate) enum Command {
     /// Show the plan, why it won and why the others lost.
     Explain(ExplainArgs),
     /// A quote: cost, time and tokens as intervals. Nothing is executed.
-    Simulate(GoalArgs),
+    Simulate(SimulateArgs),
     /// Index what is missing or changed.
     Index(IndexArgs),
     /// Raw retrieval: the passages one access path finds.
@@ -298,7 +359,7 @@ pub(crate) enum Command {
     /// Collect statistics of the sources anew: sizes, vocabulary, latencies, embeddings.
     Analyze(SourceArgs),
     /// What past runs taught: errors of the estimates, with their intervals.
-    Stats,
+    Stats(StatsArgs),
     /// The plan cache.
     #[command(subcommand)]
     Cache(CacheCommand),

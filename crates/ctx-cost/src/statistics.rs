@@ -39,7 +39,7 @@ pub use correct::Quantity;
 pub use interval::{CONFORMAL_N_MIN, ENDS_N_MIN};
 pub use key::{Field, OperatorClass, Scale, SizeClass, StatKey};
 pub use observation::{Label, Observation};
-pub use persist::StatisticsError;
+pub use persist::{Origin, StatisticsError};
 pub use published::{Published, SHRINKAGE_N0};
 pub use row::StatRow;
 pub use sample::{HALF_LIFE_SECONDS, SAMPLE_MAX};
@@ -51,7 +51,7 @@ use ctx_types::plan::Stamp;
 use published::{Moments, shrunken};
 use sample::{Item, Sample, Weighed, hash_of};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys kept per tenant; beyond, the finest keys with the fewest outcomes go first and their parents answer.
 pub const KEYS_MAX: usize = 4096;
@@ -69,11 +69,18 @@ pub(crate) struct Cell {
     pub(crate) published: Published,
     /// Provenance of estimates that it corrects; written once because planning asks for it thousands of times.
     pub(crate) provenance: String,
+    /// Whether some of its outcomes were imported.
+    pub(crate) imported: bool,
 }
 
 impl Cell {
     pub(crate) fn new(key: &StatKey, sample: Sample, published: Published) -> Cell {
-        Cell { sample, published, provenance: format!("{}{key}", correct::PROVENANCE) }
+        Cell { sample, published, provenance: format!("{}{key}", correct::PROVENANCE), imported: false }
+    }
+
+    /// The same; what it corrects says that some of it was imported.
+    pub(crate) fn with_import(self, key: &StatKey) -> Cell {
+        Cell { provenance: format!("{}{key}, in part imported", correct::PROVENANCE), imported: true, ..self }
     }
 
     fn empty(key: &StatKey) -> Cell {
@@ -87,6 +94,7 @@ pub struct Statistics {
     cells: BTreeMap<StatKey, Cell>,
     epochs: BTreeMap<String, String>,
     as_of: u64,
+    origins: BTreeSet<Origin>,
 }
 
 impl Statistics {
@@ -122,10 +130,32 @@ impl Statistics {
             let own = merged.cells.entry(key.clone()).or_insert_with_key(Cell::empty);
             own.sample.union(&cell.sample);
             own.published = own.published.max(cell.published);
+            if cell.imported && !own.imported {
+                *own = own.clone().with_import(key);
+            }
         }
+        merged.origins.extend(other.origins.iter().cloned());
         merged.as_of = self.as_of.max(other.as_of);
         merged.epochs = epochs(&merged.cells);
         merged
+    }
+
+    /// What this snapshot and one from elsewhere know together, remembering where it came from. The same file twice changes
+    /// nothing. [`Statistics::publish`] brings the published values up to date.
+    pub fn with_imported(&self, other: &Statistics, name: &str) -> Statistics {
+        let cells = other.cells.iter().map(|(key, cell)| (key.clone(), cell.clone().with_import(key))).collect();
+        let outcomes = other.cells.values().map(|cell| cell.sample.distinct()).max().unwrap_or(0);
+        let keys = u32::try_from(other.cells.len()).unwrap_or(u32::MAX);
+        let origin = Origin { name: name.to_owned(), as_of: other.as_of, keys, outcomes };
+        let marked = Statistics { cells, origins: other.origins.iter().cloned().chain([origin]).collect(), ..other.clone() };
+        let mut merged = self.merge(&marked);
+        merged.bound_keys();
+        merged
+    }
+
+    /// Where imported outcomes came from.
+    pub fn origins(&self) -> impl Iterator<Item = &Origin> {
+        self.origins.iter()
     }
 
     /// A snapshot whose published values are within tolerance of what the outcomes say at `as_of`.
@@ -151,8 +181,8 @@ impl Statistics {
     /// whole; absorbing into it loses nothing and publishes nothing until the outcomes are there again.
     pub fn for_planning(&self) -> Statistics {
         let published = self.cells.iter().filter(|(_, cell)| cell.published.serial > 0);
-        let cells = published.map(|(key, cell)| (key.clone(), Cell::new(key, Sample::default(), cell.published)));
-        Statistics { cells: cells.collect(), epochs: self.epochs.clone(), as_of: self.as_of }
+        let cells = published.map(|(key, cell)| (key.clone(), Cell { sample: Sample::default(), ..cell.clone() }));
+        Statistics { cells: cells.collect(), epochs: self.epochs.clone(), as_of: self.as_of, origins: self.origins.clone() }
     }
 
     /// Epoch of a tenant's statistics: moves when a published value moves, not with every run.
@@ -217,9 +247,9 @@ impl Statistics {
         &self.cells
     }
 
-    pub(crate) fn restored(cells: BTreeMap<StatKey, Cell>, as_of: u64) -> Statistics {
+    pub(crate) fn restored(cells: BTreeMap<StatKey, Cell>, as_of: u64, origins: BTreeSet<Origin>) -> Statistics {
         let epochs = epochs(&cells);
-        Statistics { cells, epochs, as_of }
+        Statistics { cells, epochs, as_of, origins }
     }
 
     fn bound_keys(&mut self) {

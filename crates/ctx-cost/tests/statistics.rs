@@ -312,3 +312,22 @@ proptest! {
         prop_assert!(estimate.high.0 <= (value + spread + 1) * 2_000_000);
     }
 }
+
+#[test]
+fn what_is_imported_joins_what_is_known_and_says_where_it_came_from() {
+    let own = Statistics::default().absorb(&lognormal(1, 10, 1_000.0, 0.2, NOW), NOW);
+    let elsewhere = Statistics::default().absorb(&lognormal(2, 60, 4_000.0, 0.2, NOW), NOW);
+    let text = elsewhere.to_json();
+    let read = Statistics::from_json(&text).expect("own text");
+    let both = own.with_imported(&read, "other.json").publish(NOW);
+    assert_eq!(both.rows()[0].n, 70);
+    let estimate = both.corrected(&key(), prior());
+    assert!(estimate.is_learned() && estimate.provenance.ends_with("in part imported"), "{estimate:?}");
+    let origins: Vec<(&str, u32, u32)> = both.origins().map(|o| (o.name.as_str(), o.keys, o.outcomes)).collect();
+    assert_eq!(origins, [("other.json", 4, 60)]);
+    assert_eq!(both.with_imported(&read, "other.json").publish(NOW), both, "the same file twice changes nothing");
+    assert_eq!(Statistics::from_json(&both.to_json()).expect("own text"), both);
+    let absurd = text.replace(r#""residual":"#, r#""residual":90000000000"#);
+    let bounded = Statistics::from_json(&absurd).expect("numbers").publish(NOW).corrected(&key(), prior());
+    assert!(bounded.value.0 <= 1_001_000, "{bounded:?}");
+}

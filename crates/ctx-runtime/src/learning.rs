@@ -117,6 +117,27 @@ impl Learning {
         Ok(())
     }
 
+    /// Joins what another store knew to what this one knows, and plans with both from now on. `false`: another writer is at
+    /// work, and nothing was changed.
+    pub(crate) async fn import(&self, store: &dyn Store, imported: Statistics, name: &str, now: u64) -> Result<bool, PluginError> {
+        let made: Arc<Mutex<Option<Statistics>>> = Arc::default();
+        let (slot, name) = (Arc::clone(&made), name.to_owned());
+        let fold = move |journal: &Journal| {
+            let (current, outcomes) = read(journal);
+            let next = current.gather(&observations(outcomes)).with_imported(&imported, &name).publish(now);
+            let bytes = next.to_json().into_bytes();
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(next);
+            Some(bytes)
+        };
+        if !store.fold(JOURNAL, Box::new(fold)).await? {
+            return Ok(false);
+        }
+        if let Some(next) = made.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            *self.state() = State { current: Arc::new(next), ..State::default() };
+        }
+        Ok(true)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

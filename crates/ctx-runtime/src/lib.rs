@@ -35,9 +35,9 @@ mod what_if;
 pub use clock::SystemClock;
 // What replies hold.
 pub use config::{Config, ConfigError, ConfigProblem, ConfigWarning, Loaded, SettingRow};
-pub use ctx_cost::statistics::StatRow;
+pub use ctx_cost::statistics::{Origin, StatRow, Statistics, StatisticsError};
 pub use ctx_plan_cache::{CacheRow, Counters, LoadReport};
-pub use ctx_simulate::Simulation;
+pub use ctx_simulate::{BatchTotal, Simulation};
 pub use error::RuntimeError;
 pub use explain::{ExplainInputs, ExplainOptions};
 pub use ledger::accounts::Spent;

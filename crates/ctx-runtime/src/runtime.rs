@@ -13,7 +13,7 @@ use ctx_contracts::{Clock, IndexEvent, IndexReport, PluginError};
 use ctx_cost::statistics::{Observation, Statistics};
 use ctx_plan_cache::{CacheRow, Counters, LoadReport, PlanCache};
 use ctx_planner::{PlanError, Planned, Planner};
-use ctx_simulate::Simulation;
+use ctx_simulate::{Batch, BatchTotal, SimulateError, Simulation};
 use ctx_types::outcome::Verdict;
 use ctx_types::{Catalog, Denial, Goal, Infeasible, Outcome, Plan, Principal, SourceName, Trace};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -321,6 +321,31 @@ impl Runtime {
         self.inner.learning.known(self.inner.parts.store.as_ref()).await
     }
 
+    /// Joins statistics that another store exported ([`Statistics::to_json`]) to these, remembering that they came from `name`;
+    /// plans are made with both from here on. `false`: another writer is at work, and nothing was changed.
+    pub async fn import_statistics(&self, imported: Statistics, name: &str) -> Result<bool, PluginError> {
+        self.inner.learning.import(self.inner.parts.store.as_ref(), imported, name, self.inner.now()).await
+    }
+
+    /// A quote for each of these goals, and what they come to together. Nothing is executed, inserted, counted, observed or
+    /// spent. A goal without a plan has its error, and no part in the total.
+    pub async fn simulate_all(&self, goals: &[Goal], seed: u64) -> (Vec<Result<Simulation, RuntimeError>>, BatchTotal) {
+        let mut batch = Batch::new(seed);
+        let mut quotes = Vec::with_capacity(goals.len());
+        for goal in goals {
+            quotes.push(match self.inner.prepare(goal, Mode::Peek).await {
+                Ok(prepared) => match &prepared.choice {
+                    crate::Choice::Planned(planned) => {
+                        batch.add(&planned.plan, &planned.graph).map_err(|error| not_quoted(planned, &error))
+                    }
+                    crate::Choice::Infeasible(infeasible) => Err(PlanError::Infeasible(infeasible.clone()).into()),
+                },
+                Err(error) => Err(error),
+            });
+        }
+        (quotes, batch.total())
+    }
+
     /// What tenants have spent in the windows of their budgets, the last day where there is none.
     pub async fn accounts(&self) -> Result<Vec<AccountRow>, PluginError> {
         book::accounts(self.inner.parts.store.as_ref(), &self.inner.config, self.inner.now()).await
@@ -360,8 +385,11 @@ pub(crate) fn not_hypothetical(goal: &Goal) -> Result<(), RuntimeError> {
 
 /// The plan's quote with the plan's seed.
 pub(crate) fn simulate(planned: &Planned) -> Result<Simulation, RuntimeError> {
-    ctx_simulate::simulate(&planned.plan, &planned.graph, planned.plan.seed)
-        .map_err(|e| RuntimeError::Graph { plan: planned.plan.id.to_string(), cause: e.to_string() })
+    ctx_simulate::simulate(&planned.plan, &planned.graph, planned.plan.seed).map_err(|error| not_quoted(planned, &error))
+}
+
+fn not_quoted(planned: &Planned, error: &SimulateError) -> RuntimeError {
+    RuntimeError::Graph { plan: planned.plan.id.to_string(), cause: error.to_string() }
 }
 
 impl Inner {

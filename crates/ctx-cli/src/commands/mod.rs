@@ -40,7 +40,7 @@ pub(crate) async fn dispatch(cli: Cli, out: &Out, interrupt: &Interrupt) -> Resu
         Command::Sql(args) => sql::sql(global, args, out, interrupt).await,
         Command::Sources(args) => sources::sources(global, args, out).await,
         Command::Analyze(args) => index::analyze(global, args, out, interrupt).await,
-        Command::Stats => stats::stats(global, out).await,
+        Command::Stats(args) => stats::stats(global, args, out).await,
         Command::Cache(command) => cache::cache(global, command, out).await,
         Command::Trace(command) => trace::trace(global, command, out).await,
         Command::Eval(args) => eval::eval(args, out, interrupt).await,

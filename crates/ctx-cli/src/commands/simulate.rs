@@ -1,23 +1,112 @@
 //! `ctxrt simulate`: a quote. Nothing is executed.
 
-use crate::args::{Global, GoalArgs};
+use crate::args::{Global, SimulateArgs};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{Out, width};
 use crate::request;
 use crate::session::Session;
 use crate::table::table;
-use ctx_runtime::Simulation;
+use ctx_runtime::{BatchTotal, Simulation};
+use ctx_types::Goal;
+use serde_json::json;
 use std::fmt::Display;
+use std::path::Path;
 
-pub(crate) async fn simulate(global: &Global, args: &GoalArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
+/// Goals of one batch.
+const GOALS_MAX: usize = 10_000;
+/// Seed of what the goals of a batch share, unless one is given.
+const BATCH_SEED: u64 = 1;
+
+pub(crate) async fn simulate(global: &Global, args: &SimulateArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
     let session = Session::open(global, &args.sources, out).await?;
-    let goal = request::goal(args, session.named.clone(), session.runtime.config().costmodel.weights)?;
+    let weights = session.runtime.config().costmodel.weights;
+    if let Some(file) = &args.goals {
+        let goals = listed(file)?.into_iter().map(|line| request::goal(&args.of(Some(line)), session.named.clone(), weights));
+        let goals = goals.collect::<Result<Vec<Goal>, Failure>>()?;
+        if !args.no_index {
+            session.freshen(out, interrupt).await?;
+        }
+        return batch(&session, &goals, args.wishes.seed.unwrap_or(BATCH_SEED), out).await;
+    }
+    let goal = request::goal(&args.of(args.words.clone()), session.named.clone(), weights)?;
     if !args.no_index {
         session.freshen(out, interrupt).await?;
     }
     show(&session.runtime.simulate(&goal).await?, out)?;
     Ok(0)
+}
+
+/// Goals of a file, one a line, as they stand; empty lines are none.
+fn listed(file: &Path) -> Result<Vec<String>, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| Failure::input(format!("reading goals from {}: {error}", file.display())))?;
+    let goals: Vec<String> = text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
+    match goals.len() {
+        0 => Err(Failure::input(format!("reading goals from {}: it holds none", file.display())).with_hint("one goal per line")),
+        n if n > GOALS_MAX => Err(Failure::input(format!("reading goals from {}: {n} goals, at most {GOALS_MAX}", file.display()))),
+        _ => Ok(goals),
+    }
+}
+
+/// Every goal's quote, and all together. Goals that cannot be quoted are named and make the exit code that of the first.
+async fn batch(session: &Session, goals: &[Goal], seed: u64, out: &Out) -> Result<u8, Failure> {
+    let (quotes, total) = session.runtime.simulate_all(goals, seed).await;
+    let mut failed = None;
+    let mut documents = Vec::new();
+    let mut rows = Vec::new();
+    for (goal, quote) in goals.iter().zip(quotes) {
+        match quote {
+            Ok(quote) => {
+                let flag = if quote.under_sampled.is_empty() { "" } else { "few samples: wide" };
+                rows.push(vec![
+                    quote.cost.mid.to_string(),
+                    format!("{} to {}", quote.cost.low, quote.cost.high),
+                    format!("{} to {}", quote.latency.low, quote.latency.high),
+                    format!("{} to {}", quote.tokens.low, quote.tokens.high),
+                    quote.confidence.mid.to_string(),
+                    flag.to_owned(),
+                    goal.text.clone(),
+                ]);
+                documents.push(json!({ "goal": goal.text, "quote": quote }));
+            }
+            Err(error) => {
+                let failure = Failure::from(error);
+                documents.push(json!({ "goal": goal.text, "error": failure.message() }));
+                out.note(&format!("no quote for {}: {}", goal.text, failure.message()));
+                failed.get_or_insert(failure.code());
+            }
+        }
+    }
+    if out.json() {
+        out.document(&json!({ "schema_version": 1, "goals": documents, "total": total }))?;
+    } else {
+        let head = ["cost", "90 % of runs", "time", "tokens", "P(right)", "", "goal"];
+        out.text(&format!("{}{}", table(&head, &rows, width()), together(&total)))?;
+    }
+    Ok(failed.unwrap_or(0))
+}
+
+fn together(total: &BatchTotal) -> String {
+    let least = if total.cost_incomplete { "≥ " } else { "" };
+    let unknown = if total.cost_incomplete { format!(" + {} tokens at unknown price", total.unknown_price_tokens) } else { String::new() };
+    let few = if total.under_sampled == 0 { String::new() } else { format!("; {} goals with too few observations", total.under_sampled) };
+    format!(
+        "\nAll {} goals: cost {least}{} to {} (median {}){unknown}, time one after the other {} to {} (median {}), tokens {} to {}\nExpected right: {}.{:03} of {}; {} draws, seed {}{few}\n",
+        total.goals,
+        total.cost.low,
+        total.cost.high,
+        total.cost.mid,
+        total.latency.low,
+        total.latency.high,
+        total.latency.mid,
+        total.tokens.low,
+        total.tokens.high,
+        total.right_milli / 1000,
+        total.right_milli % 1000,
+        total.goals,
+        total.draws,
+        total.seed
+    )
 }
 
 /// The quote.
@@ -57,6 +146,9 @@ pub(crate) fn show(quote: &Simulation, out: &Out) -> Result<(), Failure> {
     } else {
         format!("at least {} observations behind each estimate", quote.based_on_samples)
     };
+    if !quote.under_sampled.is_empty() {
+        text.push_str(&format!("Few observations, so wide: {}\n", quote.under_sampled.join("; ")));
+    }
     text.push_str(&format!("Based on: {samples}; {} draws, seed {}; {}\n", quote.draws, quote.seed, quote.plan));
     out.text(&text)
 }

@@ -1,19 +1,66 @@
 //! `ctxrt stats`: what past runs taught, like `pg_stats`.
 
-use crate::args::{Global, SourceArgs};
+use crate::args::{Global, SourceArgs, StatsArgs, StatsCommand};
 use crate::failure::Failure;
 use crate::output::Out;
 use crate::session::Session;
 use ctx_explain::escape;
-use ctx_runtime::{AccountRow, Runtime, StatRow};
+use ctx_runtime::{AccountRow, Origin, Runtime, StatRow, Statistics};
 use serde_json::json;
+use std::path::Path;
 
-pub(crate) async fn stats(global: &Global, out: &Out) -> Result<u8, Failure> {
+/// Largest file that is imported: 64 MiB; a full store of one tenant exports to a few.
+const IMPORT_BYTES_MAX: u64 = 64 << 20;
+
+pub(crate) async fn stats(global: &Global, args: &StatsArgs, out: &Out) -> Result<u8, Failure> {
     let session = Session::open(global, &SourceArgs::default(), out).await?;
-    let statistics = session.runtime.statistics().await?;
-    let accounts = session.runtime.accounts().await?;
-    show(&statistics.rows(), Some(accounts.as_slice()), &session.runtime, out)?;
+    match &args.command {
+        None => {
+            let statistics = session.runtime.statistics().await?;
+            let accounts = session.runtime.accounts().await?;
+            show(&statistics.rows(), Some(accounts.as_slice()), &session.runtime, out)?;
+            if !out.json() {
+                statistics.origins().for_each(|origin| out.note(&imported(origin)));
+            }
+        }
+        Some(StatsCommand::Export { file }) => export(&session.runtime, file, out).await?,
+        Some(StatsCommand::Import { file }) => import(&session.runtime, file, out).await?,
+    }
     Ok(0)
+}
+
+async fn export(runtime: &Runtime, file: &Path, out: &Out) -> Result<(), Failure> {
+    let statistics = runtime.statistics().await?;
+    let text = statistics.to_json() + "\n";
+    if file.as_os_str() == "-" {
+        return out.text(&text);
+    }
+    std::fs::write(file, text).map_err(|error| Failure::input(format!("writing statistics to {}: {error}", file.display())))?;
+    told(json!({ "schema_version": 1, "exported": statistics.len() }), &format!("{} keys written", statistics.len()), out)
+}
+
+async fn import(runtime: &Runtime, file: &Path, out: &Out) -> Result<(), Failure> {
+    let reading = |cause: String| Failure::input(format!("importing statistics from {}: {cause}", file.display()));
+    let size = std::fs::metadata(file).map_err(|error| reading(error.to_string()))?.len();
+    if size > IMPORT_BYTES_MAX {
+        return Err(reading(format!("{size} bytes, at most {IMPORT_BYTES_MAX} are read")));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| reading(error.to_string()))?;
+    let imported =
+        Statistics::from_json(&text).map_err(|error| reading(error.to_string()).with_hint("a file that `ctxrt stats export` wrote"))?;
+    let (keys, name) = (imported.len(), file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()));
+    if !runtime.import_statistics(imported, &name).await? {
+        return Err(Failure::internal("importing statistics: another process writes to the store").with_hint("try again when it is done"));
+    }
+    told(json!({ "schema_version": 1, "imported": keys }), &format!("{keys} keys imported"), out)
+}
+
+fn told(document: serde_json::Value, words: &str, out: &Out) -> Result<(), Failure> {
+    if out.json() { out.document(&document) } else { out.text(&format!("{words}\n")) }
+}
+
+fn imported(origin: &Origin) -> String {
+    format!("imported from {}: {} keys, up to {} outcomes", escape::line(&origin.name), origin.keys, origin.outcomes)
 }
 
 /// These rows, what tenants have spent where that was asked for, and how the plan cache does.
@@ -41,10 +88,11 @@ pub(crate) fn show(rows: &[StatRow], accounts: Option<&[AccountRow]>, runtime: &
                 number(row.q_error_p95),
                 interval(row.interval_low, row.interval_high),
                 number(row.coverage),
+                if row.drift { "yes" } else { "-" }.to_owned(),
             ]
         })
         .collect();
-    let head = ["field", "operator", "bucket", "size", "n", "bias", "q-error 50", "q-error 95", "90 % interval", "coverage"];
+    let head = ["field", "operator", "bucket", "size", "n", "bias", "q-error 50", "q-error 95", "90 % interval", "coverage", "drift"];
     out.table(&head, &shown)?;
     if shown.is_empty() {
         out.note("no run was observed yet: estimates are priors");

@@ -5,7 +5,7 @@ use super::published::Published;
 use super::sample::{Item, Sample};
 use super::{Cell, Statistics};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of the persisted form.
 pub const STATISTICS_SCHEMA_VERSION: u32 = 1;
@@ -27,10 +27,25 @@ pub enum StatisticsError {
     },
 }
 
+/// A snapshot that was imported.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Origin {
+    /// What it was called: a file, a host.
+    pub name: String,
+    /// Its last publication, seconds since the Unix epoch.
+    pub as_of: u64,
+    /// Keys it held.
+    pub keys: u32,
+    /// Outcomes behind the best known of them.
+    pub outcomes: u32,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Document {
     schema_version: u32,
     as_of: u64,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    origins: BTreeSet<Origin>,
     keys: Vec<Record>,
 }
 
@@ -39,6 +54,8 @@ struct Record {
     key: StatKey,
     published: Published,
     overflowed: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    imported: bool,
     outcomes: BTreeMap<u64, Item>,
 }
 
@@ -54,9 +71,11 @@ impl Statistics {
             key: key.clone(),
             published: cell.published,
             overflowed: cell.sample.overflowed(),
+            imported: cell.imported,
             outcomes: cell.sample.by_hash().clone(),
         });
-        let document = Document { schema_version: STATISTICS_SCHEMA_VERSION, as_of: self.as_of(), keys: keys.collect() };
+        let (as_of, origins) = (self.as_of(), self.origins().cloned().collect());
+        let document = Document { schema_version: STATISTICS_SCHEMA_VERSION, as_of, origins, keys: keys.collect() };
         serde_json::to_string(&document).expect("records hold integers, strings and integer keys only")
     }
 
@@ -71,8 +90,9 @@ impl Statistics {
         let cells = document.keys.into_iter().map(|record| {
             let sample = Sample::restored(record.outcomes, record.overflowed);
             let cell = Cell::new(&record.key, sample, record.published);
+            let cell = if record.imported { cell.with_import(&record.key) } else { cell };
             (record.key, cell)
         });
-        Ok(Statistics::restored(cells.collect(), document.as_of))
+        Ok(Statistics::restored(cells.collect(), document.as_of, document.origins))
     }
 }

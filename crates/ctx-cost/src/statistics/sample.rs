@@ -4,7 +4,7 @@
 //! associative and idempotent, whichever process absorbed what and when (CITATIONS 1). The number of distinct outcomes is
 //! exact up to k and estimated beyond (CITATIONS 2).
 
-use super::observation::Observation;
+use super::observation::{Observation, RESIDUAL_MAX};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -60,7 +60,9 @@ pub(crate) fn hash_of(outcome: &str) -> u64 {
 impl Sample {
     pub(crate) fn restored(kept: BTreeMap<u64, Item>, overflowed: bool) -> Sample {
         let mut sample = Sample { kept: BTreeMap::new(), overflowed };
-        kept.into_iter().for_each(|(hash, item)| sample.add(hash, item));
+        // A file may hold anything: what no observation can be is bounded as one would be.
+        let bounded = |item: Item| Item { residual: item.residual.clamp(-RESIDUAL_MAX, RESIDUAL_MAX), ..item };
+        kept.into_iter().for_each(|(hash, item)| sample.add(hash, bounded(item)));
         sample
     }
 
