@@ -115,12 +115,12 @@ pub fn latency(statistics: &Statistics, key: &StatKey, entry: &ModelEntry, outpu
         return statistics.corrected(&key.of(Field::Latency), with(output));
     }
     let (learned_first, learned_per) = (first_token(statistics, key, entry), per_token(statistics, key, entry));
-    let usual = prior_latency(entry).0.max(1) as f64;
-    let value = if learned_first.is_learned() && learned_per.is_learned() {
-        at(learned_first.value, learned_per.value, output.value).0 as f64
-    } else {
-        whole.value.0 as f64 * at(first.value, per.value, output.value).0 as f64 / usual
-    };
-    let scaled = |end: Micros| Micros(libm::round(end.0 as f64 * value / whole.value.0.max(1) as f64) as u64);
-    Estimated::new(Micros(libm::round(value) as u64), scaled(whole.low), scaled(whole.high), whole.certainty, whole.provenance)
+    let parts_learned = learned_first.is_learned() && learned_per.is_learned();
+    let (first, per) = if parts_learned { (learned_first.value, learned_per.value) } else { (first.value, per.value) };
+    let usual = statistics.corrected(&key.of(Field::OutputTokens), entry.output_tokens.clone()).value;
+    // One where the answer is as long as answers were: then the ends are those of whole calls, untouched.
+    let ratio = at(first, per, output.value).0 as f64 / at(first, per, usual).0.max(1) as f64;
+    let scaled = |end: Micros| Micros(libm::round(end.0 as f64 * ratio) as u64);
+    let value = if parts_learned { at(first, per, output.value) } else { scaled(whole.value) };
+    Estimated::new(value, scaled(whole.low), scaled(whole.high), whole.certainty, whole.provenance)
 }

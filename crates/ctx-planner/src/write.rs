@@ -13,8 +13,7 @@ use ctx_types::estimate::TokenClasses;
 use ctx_types::plan::{Certificate, CompletePlan, Margin, PLAN_SCHEMA_VERSION, PlannedAlternative, SourceUse, Stamp};
 use ctx_types::{
     AccessPath, Alternative, Certainty, Constraints, ContentId, Estimated, Fate, Goal, Micros, ModelName, NanoUsd, Operator, Plan,
-    PlanEstimate, Ppm,
-    Rejection, Score, SourceName, Stage, Tokens, content_id,
+    PlanEstimate, Ppm, Rejection, Score, SourceName, Stage, Tokens, content_id,
 };
 use std::collections::BTreeSet;
 

@@ -126,6 +126,7 @@ fn latency(node: &Node) -> Spread {
 fn call(plan: &Plan, node: &Node, model: usize) -> Call {
     let measured = node.estimate.call.as_ref();
     let tokens = match measured.and_then(|call| call.tokens.as_ref()).or(node.estimate.tokens.as_ref()) {
+        Some(e) if e.is_learned() => Spread::measured(e.low.0 as f64, e.value.0 as f64, e.high.0 as f64, e.certainty),
         Some(e) => Spread::interval(e.low.0 as f64, e.value.0 as f64, e.high.0 as f64, e.certainty),
         None => Spread::unknown((plan.estimate.context_tokens.value + Tokens(OUTPUT_TOKENS)).0 as f64),
     };
@@ -133,7 +134,10 @@ fn call(plan: &Plan, node: &Node, model: usize) -> Call {
     let bound = priced.map_or(0.0, |e| e.high.0 as f64);
     let usd = |n: NanoUsd| n.0.max(0) as f64;
     let likely = priced.and_then(|_| measured?.cost.as_ref()).or(priced);
-    let cost = likely.map(|e| Spread::interval(usd(e.low), usd(e.value), usd(e.high), e.certainty).at_most(bound.max(0.0)));
+    let cost = likely.map(|e| {
+        (if e.is_learned() { Spread::measured } else { Spread::interval })(usd(e.low), usd(e.value), usd(e.high), e.certainty)
+            .at_most(bound.max(0.0))
+    });
     Call { model, tokens: tokens.tabulated(), cost: cost.map(|c| c.tabulated()), bound }
 }
 

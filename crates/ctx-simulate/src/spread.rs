@@ -32,6 +32,10 @@ impl Chance {
     }
 }
 
+/// Standard deviations at which a measured 90 % interval ends. Less than the 1.645 of that quantile by its sampling error in 4,096
+/// draws: outcomes that are always the same lie on the interval's end, and must not fall out of it by chance.
+const MEASURED_Z: f64 = 1.60;
+
 /// Points of a tabulated spread per standard deviation. Between them it is linear: off by less than σ² × 10⁻⁴ of the value.
 const GRID: usize = 32;
 /// A tabulated spread ends at this many standard deviations on either side.
@@ -75,8 +79,13 @@ impl Spread {
 
     /// From median and ninth decile; what statistics say are a median and a 90 % interval.
     pub(crate) fn latency(estimate: &Estimated<Micros>) -> Spread {
-        let z = if estimate.is_learned() { Z95 } else { Z90 };
+        let z = if estimate.is_learned() { MEASURED_Z } else { Z90 };
         Spread::between(estimate.low.0 as f64, estimate.value.0 as f64, estimate.high.0 as f64, z, estimate.certainty)
+    }
+
+    /// From a point and the 90 % interval of what was measured.
+    pub(crate) fn measured(low: f64, value: f64, high: f64, certainty: Certainty) -> Spread {
+        Spread::between(low, value, high, MEASURED_Z, certainty)
     }
 
     /// From a point and a 90 % interval.

@@ -124,7 +124,8 @@ impl Statistics {
             return (point, low.min(scaled(low, published.point)), high.max(scaled(high, published.point)));
         }
         if let Some((down, up)) = self.ends(level) {
-            return (point, scaled(value, down), scaled(value, up));
+            // Residuals are whole millionths: one more on either side, so that what is always the same lies inside.
+            return (point, scaled(value, down - 1) - 1, scaled(value, up + 1) + 1);
         }
         let (least, most) = published.range.unwrap_or((published.point, published.point));
         let low = scaled(low, published.point).min(scaled(value, least));

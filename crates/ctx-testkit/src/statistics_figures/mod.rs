@@ -5,6 +5,7 @@
 
 pub mod latency;
 pub mod prefix;
+pub mod quotes;
 mod recorded;
 
 pub use recorded::{Request, requests};
@@ -31,4 +32,19 @@ pub(crate) fn quantile(values: &mut [f64], q: f64) -> f64 {
 pub(crate) fn within(what: String, value: f64, target: f64, distance: f64, how: String) -> Row {
     let off = 100.0 * (value - target).abs();
     Row::new(format!("{what}: {:.1} %, points off {:.0} %", 100.0 * value, 100.0 * target), off, "points", how).at_most(100.0 * distance)
+}
+
+/// Recorded requests, in the data folder.
+const REQUESTS: &str = "llmperf_latency/requests.tsv";
+/// Recorded prompts, likewise.
+const PROMPTS: &str = "llm_request_traces/mooncake_conversation.jsonl";
+
+/// All rows, and coverage by provider. `read` gives the text of a file of the data folder.
+pub fn measure(read: &dyn Fn(&str) -> Result<String, String>) -> Result<(Vec<Row>, Vec<latency::Provider>), String> {
+    let line = |file: &str, at: usize| format!("{file}: line {at} is not what was expected");
+    let rows = requests(&read(REQUESTS)?).map_err(|at| line(REQUESTS, at))?;
+    let (mut figures, providers) = latency::figures(&rows);
+    figures.extend(quotes::figures(&rows).ok_or("no plan was made for the quotes")?);
+    figures.extend(prefix::figures(&prefix::prompts(&read(PROMPTS)?).map_err(|at| line(PROMPTS, at))?));
+    Ok((figures, providers))
 }
