@@ -4,6 +4,8 @@
 //!   `OUT/README.md`; DATA holds the collections in the BEIR layout.
 //! - `cargo run --release -p ctx-benchmarks --bin word_figures -- DATA OUT [WHICH...]` does the same for sensitive values, prices,
 //!   token counts, intent and questions over tables.
+//! - `cargo run -p ctx-benchmarks --bin statistics_figures -- DATA OUT` measures intervals of latency, quotes and shares of cached
+//!   prefixes on recorded requests.
 //! - `cargo bench -p ctx-benchmarks` times planning, the plan cache, retrieval and indexing without any data set.
 //! - `cargo run -p ctx-benchmarks --bin fit_evidence -- OUT COLLECTION...` writes what the evidence fits are made from.
 //! - `cargo run -p ctx-benchmarks --bin fit_local -- DATA OUT` fits answerers and checks that need no model.
