@@ -17,6 +17,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("ctx-scheduler", &["ctx-types", "ctx-graph"]),
     ("ctx-planner", &["ctx-types", "ctx-graph", "ctx-intent", "ctx-candidates", "ctx-cost", "ctx-optimizer", "ctx-scheduler"]),
     ("ctx-plan-cache", &["ctx-types"]),
+    // Outcomes in, estimates out: it knows texts and numbers, no plan.
+    ("ctx-learn", &[]),
     ("ctx-explain", &["ctx-types", "ctx-graph", "ctx-scheduler"]),
     ("ctx-sql", &["ctx-types"]),
     (

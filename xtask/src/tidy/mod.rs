@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Crates that know no I/O, clock, thread, environment or async.
-pub(crate) const PLANNER: [&str; 11] = [
+pub(crate) const PLANNER: [&str; 12] = [
     "ctx-types",
     "ctx-graph",
     "ctx-intent",
@@ -25,6 +25,7 @@ pub(crate) const PLANNER: [&str; 11] = [
     "ctx-scheduler",
     "ctx-planner",
     "ctx-plan-cache",
+    "ctx-learn",
     "ctx-explain",
 ];
 
