@@ -6,6 +6,8 @@
 //!   token counts, intent and questions over tables.
 //! - `cargo run -p ctx-benchmarks --bin statistics_figures -- DATA OUT` measures intervals of latency, quotes and shares of cached
 //!   prefixes on recorded requests.
+//! - `cargo run --release -p ctx-benchmarks --bin learning -- DATA OUT [WHICH...]` measures what a goal's text says of a model's answer:
+//!   calibration, routing between two tiers and among many models.
 //! - `cargo bench -p ctx-benchmarks` times planning, the plan cache, retrieval and indexing without any data set.
 //! - `cargo run -p ctx-benchmarks --bin fit_evidence -- OUT COLLECTION...` writes what the evidence fits are made from.
 //! - `cargo run -p ctx-benchmarks --bin fit_local -- DATA OUT` fits answerers and checks that need no model.
@@ -18,6 +20,7 @@ pub mod data;
 pub mod figure;
 pub mod fitting;
 pub mod intent;
+pub mod learning;
 pub mod machine;
 pub mod pii;
 pub mod planning;
