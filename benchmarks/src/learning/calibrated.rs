@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const BINS: usize = 15;
-const DRAWS: usize = 400;
+const DRAWS: usize = 300;
 const SEED: u64 = 20_261_130;
 /// Rows' worth of a model's overall mean in its mean of a category.
 const CATEGORY_PRIOR: f64 = 5.0;

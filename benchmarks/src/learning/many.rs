@@ -13,7 +13,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
 
 const SEED: u64 = 20_261_130;
-const DRAWS: usize = 400;
+const DRAWS: usize = 300;
 const SPLITS: u64 = 10;
 
 /// Figures of the set.

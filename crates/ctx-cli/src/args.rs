@@ -368,6 +368,8 @@ pub(crate) enum Command {
     Trace(TraceCommand),
     /// Plan and execute a recorded run again, with the recorded answers of its models. Spends nothing, leaves nothing.
     Replay(ReplayArgs),
+    /// Say how right the answer of a run was: accuracy is learned from this.
+    Feedback(FeedbackArgs),
     /// Compare access paths and the planner's choice on a labelled collection.
     Eval(EvalArgs),
     /// What is configured, what can be reached, and how to add a model.
@@ -581,6 +583,48 @@ pub(crate) enum TraceCommand {
     },
 }
 
+/// `ctxrt feedback`
+#[derive(Clone, Debug, Args)]
+#[command(group = clap::ArgGroup::new("said").required(true).args(["right", "wrong", "score"]))]
+pub(crate) struct FeedbackArgs {
+    /// Id of the run or its beginning; "last" for the newest.
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: String,
+    /// The answer is right.
+    #[arg(long)]
+    pub(crate) right: bool,
+    /// The answer is wrong.
+    #[arg(long)]
+    pub(crate) wrong: bool,
+    /// How right it is, from 0 to 1.
+    #[arg(long, value_name = "X", value_parser = share)]
+    pub(crate) score: Option<Ppm>,
+    /// Who says so; what a judging model says is kept and teaches nothing alone.
+    #[arg(long, value_enum, default_value = "user")]
+    pub(crate) by: SaidBy,
+    #[command(flatten)]
+    pub(crate) who: WhoArgs,
+}
+
+/// Who says how right an answer was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SaidBy {
+    /// A person.
+    User,
+    /// A gold answer.
+    Gold,
+    /// A judging model.
+    Judge,
+}
+
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<Ppm, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(Ppm::from_share(share)),
+        _ => Err("a score is a number from 0 (wrong) to 1 (right)".to_owned()),
+    }
+}
+
 /// `ctxrt eval`
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EvalArgs {
@@ -625,6 +669,14 @@ mod tests {
         assert!(cli.command.is_none() && cli.script.is_given());
         let cli = Cli::try_parse_from(["ctxrt", "run", "why?", "--source", "docs=."]).expect("accepted");
         assert!(cli.command.is_some() && !cli.script.is_given());
+    }
+
+    #[test]
+    fn feedback_says_one_thing() {
+        let parse = |line: &[&str]| Cli::try_parse_from(["ctxrt", "feedback", "run_1"].iter().chain(line).copied());
+        assert!(parse(&["--right"]).is_ok() && parse(&["--wrong", "--by", "gold"]).is_ok() && parse(&["--score", "0.5"]).is_ok());
+        assert!(parse(&[]).is_err() && parse(&["--right", "--wrong"]).is_err());
+        assert!(parse(&["--score", "1.5"]).is_err() && parse(&["--score", "NaN"]).is_err() && parse(&["--by", "me"]).is_err());
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub fn estimate(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, 
         cost: Some(Estimated::new(total(output.value), total(output.low), cost_bound, certainty, entry.prices.provenance.clone())),
         latency: Some(latency(inputs.statistics, &key, entry, &parts.output)),
         evidence: None,
-        quality: Some(quality::answerer(Strategy::SingleShot, Some(entry), Layout::ContextFirst, inputs.intent).right_with),
+        quality: Some(crate::model::answerer(inputs, Strategy::SingleShot, Some(model), Layout::ContextFirst).right_with),
         call: Some(Box::new(parts)),
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::calls;
 use crate::evidence::{self, Before};
-use crate::quality;
+use crate::quality::{self, AnswererQuality};
 use crate::statistics::{Field, OperatorClass, SizeClass, StatKey, Statistics};
 use ctx_types::catalog::SourceState;
 use ctx_types::estimate::AlternativeEstimate;
 use ctx_types::{
     AccessPath, Alternative, Catalog, Certainty, Constraints, Estimated, Intent, Layout, Micros, ModelEntry, ModelName, NanoUsd, Operator,
-    Ppm, Probe, Settings, SourceEntry, SourceName, Stage, Tokens,
+    Ppm, Probe, Settings, SourceEntry, SourceName, Stage, Strategy, Tokens,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ pub fn estimate(inputs: &CostInputs<'_>, alternative: &Alternative, context: Tok
         (_, Operator::Answer { strategy, model: None }) => AlternativeEstimate {
             cost: Some(Estimated::exact(NanoUsd(0), "no model call")),
             latency: Some(latency(inputs, alternative, per_ktoken(EXTRACTIVE_PER_KTOKEN, context))),
-            quality: Some(quality::answerer(*strategy, None, Layout::ContextFirst, inputs.intent).right_with),
+            quality: Some(answerer(inputs, *strategy, None, Layout::ContextFirst).right_with),
             ..AlternativeEstimate::default()
         },
         (_, Operator::Verify { verifier }) => {
@@ -69,6 +69,17 @@ pub fn estimate(inputs: &CostInputs<'_>, alternative: &Alternative, context: Tok
         }
         _ => AlternativeEstimate::default(),
     }
+}
+
+/// How well an answerer does on such goals: the table, corrected by what people and gold answers said of its answers.
+pub fn answerer(inputs: &CostInputs<'_>, strategy: Strategy, model: Option<&ModelName>, layout: Layout) -> AnswererQuality {
+    let entry = model.and_then(|name| inputs.catalog.models.get(name));
+    let quality = quality::answerer(strategy, entry, layout, inputs.intent);
+    let key = match model {
+        Some(name) => StatKey::model(inputs.tenant, Field::Accuracy, name, inputs.intent.bucket),
+        None => StatKey::strategy(inputs.tenant, Field::Accuracy, strategy, inputs.intent.bucket),
+    };
+    AnswererQuality { right_with: inputs.statistics.corrected(&key, quality.right_with), ..quality }
 }
 
 fn per_ktoken((p50, p90): (u64, u64), tokens: Tokens) -> (u64, u64) {
@@ -183,7 +194,9 @@ pub fn keys_read<'a>(inputs: &CostInputs<'_>, alternatives: impl Iterator<Item =
     let mut keys: BTreeSet<StatKey> = seen.iter().map(key).collect();
     let models = keys.iter().filter(|key| key.class == OperatorClass::Model);
     let models: Vec<StatKey> = models.flat_map(|key| CALL_FIELDS.map(|field| key.of(field))).collect();
-    keys.extend(models);
+    let answerers = keys.iter().filter(|key| matches!(key.class, OperatorClass::Model | OperatorClass::Strategy));
+    let answerers: Vec<StatKey> = answerers.map(|key| key.of(Field::Accuracy)).collect();
+    keys.extend(models.into_iter().chain(answerers));
     keys
 }
 

@@ -313,4 +313,24 @@ fn calls_that_break_raise_the_failure_and_leave_latency_and_length_alone() {
     let failure = &learned.call.as_ref().expect("a call").failure;
     assert!((150_000..300_000).contains(&failure.value.0), "{failure:?}");
     assert!(learned.latency.is_some_and(|latency| latency.low.0 > 700_000), "a refusal in three milliseconds is no latency");
+
+#[test]
+fn a_label_is_compared_with_what_was_expected_of_an_answer_on_the_evidence_seen() {
+    use ctx_cost::labels::{LabelError, observation};
+    use ctx_cost::statistics::Label;
+    let mut answer = node("answer", "answer single_shot small", NodeStatus::Done, (0, 500));
+    answer.estimate.quality = Some(prior(Ppm(600_000), Ppm(300_000), Ppm(800_000)));
+    let run = trace(vec![answer]);
+    let bucket = Some(Bucket::Conceptual);
+    let seen = observation(&run, bucket, &Statistics::default(), Ppm(0), Label::Feedback, AT).expect("an answer was given");
+    assert_eq!((seen.key.field, seen.key.class, seen.key.operator.as_deref()), (Field::Accuracy, OperatorClass::Model, Some("small")));
+    // Evidence .8 at .6, and .05 without.
+    assert_eq!((seen.estimate, seen.actual), (490_000, 0));
+    let gold = observation(&run, bucket, &Statistics::default(), Ppm::ONE, Label::Gold, AT).expect("an answer was given");
+    assert_ne!(seen.outcome, gold.outcome, "two who say so are two outcomes");
+    let refused = Trace { outcome: Outcome { status: Status::Abstained, ..run.outcome.clone() }, ..run };
+    assert_eq!(
+        observation(&refused, bucket, &Statistics::default(), Ppm::ONE, Label::Gold, AT),
+        Err(LabelError::NoAnswer(Status::Abstained))
+    );
 }

@@ -5,7 +5,6 @@
 use crate::linear::dot;
 use crate::text::{CUES, Sparse, TextFeatures};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// A text to compare, with a vector of its meaning (any static or contextual embedding) or none.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,46 +43,71 @@ impl Default for KernelWeights {
     }
 }
 
-/// Postings of one kind of term: for each term its weight and the training items that hold it.
+/// Postings of one kind of term, flat: for each term, ascending, its weight and the training items that hold it.
 #[derive(Clone, Debug, Default)]
 struct Postings {
-    terms: BTreeMap<u32, (f64, Vec<(u32, f64)>)>,
+    terms: Vec<u32>,
+    idf: Vec<f64>,
+    /// Where a term's holders begin; one more than there are terms.
+    starts: Vec<usize>,
+    holders: Vec<(u32, f64)>,
+    /// Where the terms with these upper bits begin: terms are hashes, so that few share them.
+    index: Vec<u32>,
     unseen: f64,
 }
+
+/// Upper bits of a term that the index knows.
+const INDEX_BITS: u32 = 16;
 
 impl Postings {
     fn fit<'a>(vectors: impl Iterator<Item = &'a Sparse> + Clone) -> Postings {
         let n = vectors.clone().count() as f64;
-        let mut terms: BTreeMap<u32, (f64, Vec<(u32, f64)>)> = BTreeMap::new();
+        let mut all: Vec<(u32, u32, f64)> = Vec::new();
         for (at, vector) in vectors.clone().enumerate() {
-            for (term, weight) in vector {
-                terms.entry(*term).or_default().1.push((at as u32, *weight));
-            }
+            all.extend(vector.iter().map(|(term, weight)| (*term, at as u32, *weight)));
         }
-        for (idf, holders) in terms.values_mut() {
-            *idf = libm::log((n + 1.0) / (holders.len() as f64 + 1.0));
+        all.sort_unstable_by_key(|(term, at, _)| (*term, *at));
+        let mut postings = Postings { unseen: libm::log(n + 1.0), ..Postings::default() };
+        for run in all.chunk_by(|a, b| a.0 == b.0) {
+            postings.terms.push(run[0].0);
+            postings.idf.push(libm::log((n + 1.0) / (run.len() as f64 + 1.0)));
+            postings.starts.push(postings.holders.len());
+            postings.holders.extend(run.iter().map(|(_, at, weight)| (*at, *weight)));
         }
-        let mut postings = Postings { terms, unseen: libm::log(n + 1.0) };
+        postings.starts.push(postings.holders.len());
+        let upper = |bits: u32| postings.terms.partition_point(|term| (term >> (32 - INDEX_BITS)) < bits) as u32;
+        postings.index = (0..=1 << INDEX_BITS).map(upper).collect();
         let norms: Vec<f64> = vectors.map(|vector| postings.norm(vector)).collect();
-        for (idf, holders) in postings.terms.values_mut() {
-            holders.iter_mut().for_each(|(at, weight)| *weight *= *idf / norms[*at as usize]);
+        for term in 0..postings.terms.len() {
+            let (range, idf) = (postings.starts[term]..postings.starts[term + 1], postings.idf[term]);
+            postings.holders[range].iter_mut().for_each(|(at, weight)| *weight *= idf / norms[*at as usize]);
         }
         postings
     }
 
+    fn find(&self, term: u32) -> Option<usize> {
+        let bits = (term >> (32 - INDEX_BITS)) as usize;
+        let range = *self.index.get(bits)? as usize..*self.index.get(bits + 1)? as usize;
+        let start = range.start;
+        self.terms[range].iter().position(|other| *other == term).map(|at| start + at)
+    }
+
     fn norm(&self, vector: &Sparse) -> f64 {
-        let idf = |term: &u32| self.terms.get(term).map_or(self.unseen, |(idf, _)| *idf);
-        let square: f64 = vector.iter().map(|(term, weight)| (weight * idf(term)) * (weight * idf(term))).sum();
+        let idf = |term: u32| self.find(term).map_or(self.unseen, |at| self.idf[at]);
+        let square: f64 = vector.iter().map(|(term, weight)| weight * idf(*term)).map(|x| x * x).sum();
         square.sqrt().max(1e-9)
     }
 
     /// Adds `weight` × cosine with every training item.
     fn add(&self, vector: &Sparse, weight: f64, out: &mut [f64]) {
+        if weight == 0.0 {
+            return;
+        }
         let scale = weight / self.norm(vector);
         for (term, count) in vector {
-            let Some((idf, holders)) = self.terms.get(term) else { continue };
-            let own = count * idf * scale;
-            holders.iter().for_each(|(at, other)| out[*at as usize] += own * other);
+            let Some(at) = self.find(*term) else { continue };
+            let own = count * self.idf[at] * scale;
+            self.holders[self.starts[at]..self.starts[at + 1]].iter().for_each(|(at, other)| out[*at as usize] += own * other);
         }
     }
 }

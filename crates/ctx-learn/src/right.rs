@@ -49,16 +49,16 @@ impl Default for RightOptions {
 /// A fitted model of several models.
 #[derive(Clone, Debug)]
 pub struct RightModel {
-    core: Core,
+    space: KernelSpace,
+    solution: Solution,
     calibrators: Vec<Option<Platt>>,
     unseen: Vec<Vec<f64>>,
 }
 
+/// Per model a mean and one coefficient per training row.
 #[derive(Clone, Debug)]
-struct Core {
-    space: KernelSpace,
+struct Solution {
     means: Vec<f64>,
-    /// Per model, one coefficient per training row.
     duals: Vec<Vec<f64>>,
 }
 
@@ -68,7 +68,10 @@ impl RightModel {
     /// # Errors
     /// [`NotPositiveDefinite`] where the kernel is not, which a positive ridge and finite inputs exclude.
     pub fn fit(rows: &[Row<'_>], models: usize, options: &RightOptions) -> Result<RightModel, NotPositiveDefinite> {
-        let unseen = cross_fitted(rows, models, options)?;
+        let items: Vec<&Item> = rows.iter().map(|row| row.item).collect();
+        let space = KernelSpace::fit(&items, options.weights);
+        let gram: Vec<Vec<f64>> = items.iter().map(|item| space.row(item)).collect();
+        let unseen = cross_fitted(&gram, rows, models, options)?;
         let calibrators = (0..models)
             .map(|model| {
                 let pairs = rows.iter().zip(&unseen).filter_map(|(row, scores)| Some((*scores.get(model)?, row.outcomes[model]?)));
@@ -76,7 +79,8 @@ impl RightModel {
                 (!pairs.is_empty()).then(|| Platt::fit(&pairs))
             })
             .collect();
-        Ok(RightModel { core: Core::fit(rows, models, options)?, calibrators, unseen })
+        let whole: Vec<usize> = (0..rows.len()).collect();
+        Ok(RightModel { solution: Solution::fit(&gram, rows, &whole, models, options)?, space, calibrators, unseen })
     }
 
     /// What the fit says of each training row without having seen it; empty where nothing was cross-fitted.
@@ -86,7 +90,7 @@ impl RightModel {
 
     /// Per model, an uncalibrated score on the scale of outcomes.
     pub fn score(&self, item: &Item) -> Vec<f64> {
-        self.core.score(item)
+        self.solution.score(&self.space.row(item))
     }
 
     /// Per model, the calibrated probability of a score.
@@ -101,43 +105,49 @@ impl RightModel {
     }
 }
 
-impl Core {
-    fn fit(rows: &[Row<'_>], models: usize, options: &RightOptions) -> Result<Core, NotPositiveDefinite> {
-        let items: Vec<&Item> = rows.iter().map(|row| row.item).collect();
-        let space = KernelSpace::fit(&items, options.weights);
-        let n = rows.len();
-        let mut gram = Vec::with_capacity(n * n);
-        for (at, item) in items.iter().enumerate() {
-            let start = gram.len();
-            gram.extend(space.row(item));
-            gram[start + at] += options.ridge;
+impl Solution {
+    /// Of the rows `of`, by the likeness of all rows.
+    fn fit(
+        gram: &[Vec<f64>],
+        rows: &[Row<'_>],
+        of: &[usize],
+        models: usize,
+        options: &RightOptions,
+    ) -> Result<Solution, NotPositiveDefinite> {
+        let n = of.len();
+        let mut matrix = Vec::with_capacity(n * n);
+        for (at, row) in of.iter().enumerate() {
+            matrix.extend(of.iter().map(|other| gram[*row][*other]));
+            matrix[at * n + at] += options.ridge;
         }
-        let factor = Cholesky::new(n, gram)?;
-        let targets = targets(rows, models, options);
+        let factor = Cholesky::new(n, matrix)?;
+        let rows: Vec<Row<'_>> = of.iter().map(|at| rows[*at]).collect();
+        let targets = targets(&rows, models, options);
         let means: Vec<f64> = targets.iter().map(|column| column.iter().sum::<f64>() / n.max(1) as f64).collect();
         let centred = |(column, mean): (&Vec<f64>, &f64)| column.iter().map(|t| t - mean).collect::<Vec<f64>>();
         let duals = targets.iter().zip(&means).map(|pair| factor.solve(centred(pair))).collect();
-        Ok(Core { space, means, duals })
+        Ok(Solution { means, duals })
     }
 
-    fn score(&self, item: &Item) -> Vec<f64> {
-        let row = self.space.row(item);
-        self.means.iter().zip(&self.duals).map(|(mean, dual)| mean + dot(&row, dual)).collect()
+    fn score(&self, likeness: &[f64]) -> Vec<f64> {
+        self.means.iter().zip(&self.duals).map(|(mean, dual)| mean + dot(likeness, dual)).collect()
     }
 }
 
-/// Scores of every row by a fit on the other parts.
-fn cross_fitted(rows: &[Row<'_>], models: usize, options: &RightOptions) -> Result<Vec<Vec<f64>>, NotPositiveDefinite> {
+/// Scores of every row by a fit on the other parts' outcomes. Texts of all rows shape the space; outcomes of a row's own part
+/// do not enter its score.
+fn cross_fitted(gram: &[Vec<f64>], rows: &[Row<'_>], models: usize, options: &RightOptions) -> Result<Vec<Vec<f64>>, NotPositiveDefinite> {
     if options.folds < 2 || rows.len() < 2 * options.folds {
         return Ok(vec![Vec::new(); rows.len()]);
     }
     let parts = parts(rows.len(), options.folds, options.seed);
     let mut scores = vec![Vec::new(); rows.len()];
     for part in 0..options.folds {
-        let seen: Vec<Row<'_>> = rows.iter().zip(&parts).filter(|(_, of)| **of != part).map(|(row, _)| *row).collect();
-        let core = Core::fit(&seen, models, options)?;
+        let seen: Vec<usize> = (0..rows.len()).filter(|at| parts[*at] != part).collect();
+        let solution = Solution::fit(gram, rows, &seen, models, options)?;
         for at in (0..rows.len()).filter(|at| parts[*at] == part) {
-            scores[at] = core.score(rows[at].item);
+            let likeness: Vec<f64> = seen.iter().map(|other| gram[at][*other]).collect();
+            scores[at] = solution.score(&likeness);
         }
     }
     Ok(scores)

@@ -1,7 +1,7 @@
 //! From plan space and estimates to the optimizer's problem.
 
 use ctx_candidates::{FrameChoice, PlanSpace, View};
-use ctx_cost::{CostInputs, model, quality};
+use ctx_cost::{CostInputs, model};
 use ctx_graph::latency;
 use ctx_optimizer::problem::{RESULT, TEXT};
 use ctx_optimizer::worth::{self, Need};
@@ -232,8 +232,8 @@ impl FrameBuilder<'_> {
 
     fn frame(&self, choice: &FrameChoice) -> Frame {
         let (budget, layout) = self.packing(choice);
-        let (strategy, entry) = self.answerer(choice);
-        let quality = quality::answerer(strategy, entry, layout, self.view.intent);
+        let (strategy, model) = self.answerer(choice);
+        let quality = model::answerer(self.cost, strategy, model, layout);
         let (catches, rejects) = self.check(choice);
         let (answer, call) = self.answers.get(&(choice.answer, budget)).copied().unwrap_or_default();
         let others = [choice.fuse, choice.pack, choice.verify].map(|step| self.estimates[step].latency.as_ref().map(|l| (l.value, l.high)));
@@ -291,9 +291,9 @@ impl FrameBuilder<'_> {
         parts.iter().fold(0u32, |key, part| key.wrapping_mul(251).wrapping_add(*part + 1))
     }
 
-    fn answerer(&self, choice: &FrameChoice) -> (Strategy, Option<&ModelEntry>) {
+    fn answerer(&self, choice: &FrameChoice) -> (Strategy, Option<&ModelName>) {
         match &self.at(choice.answer).operator {
-            Operator::Answer { strategy, model } => (*strategy, model.as_ref().and_then(|m| self.cost.catalog.models.get(m))),
+            Operator::Answer { strategy, model } => (*strategy, model.as_ref()),
             _ => (Strategy::Extractive, None),
         }
     }
@@ -363,7 +363,7 @@ impl FrameBuilder<'_> {
     }
 
     fn price_unknown(&self, choice: &FrameChoice) -> bool {
-        let (_, entry) = self.answerer(choice);
+        let entry = self.answerer(choice).1.and_then(|name| self.cost.catalog.models.get(name));
         entry.is_some_and(|e| !e.prices.known())
     }
 }

@@ -23,6 +23,9 @@ pub enum RuntimeError {
     /// A recorded run that cannot be replayed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
+    /// A label that teaches nothing.
+    #[error(transparent)]
+    Label(#[from] ctx_cost::labels::LabelError),
     /// EXPLAIN ANALYZE of a generic plan.
     #[error("explaining a generic plan: it cannot be analyzed, because a run asks its sources about the goal; leave one of the two out")]
     GenericRun,
@@ -50,7 +53,7 @@ impl RuntimeError {
     /// The command line's exit code: 2 for bad input, the status's code for plugins, 1 for defects.
     pub fn exit_code(&self) -> u8 {
         match self {
-            RuntimeError::Config(_) | RuntimeError::Registry(_) | RuntimeError::GenericRun => 2,
+            RuntimeError::Config(_) | RuntimeError::Registry(_) | RuntimeError::Label(_) | RuntimeError::GenericRun => 2,
             RuntimeError::Plan(PlanError::Internal(_)) | RuntimeError::Unsupported { .. } | RuntimeError::Graph { .. } => 1,
             RuntimeError::Plan(PlanError::Infeasible(_)) => 3,
             RuntimeError::Plan(_) => 2,

@@ -10,7 +10,7 @@
 //! Everything that touches a disk, a socket or a model is a plugin behind `ctx-contracts`; a binary fills the
 //! [`Registry`] and names the plugins in the [`Config`]. This crate holds no provider, no database and no text of a prompt.
 //!
-//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → [`session`] → [`replay`].
+//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → `feedback` → [`session`] → [`replay`].
 
 pub mod config;
 
@@ -19,6 +19,7 @@ mod denials;
 mod error;
 mod executor;
 mod explain;
+mod feedback;
 mod flight;
 mod learning;
 mod ledger;
@@ -40,6 +41,7 @@ pub use ctx_plan_cache::{CacheRow, Counters, LoadReport};
 pub use ctx_simulate::{BatchTotal, Simulation};
 pub use error::RuntimeError;
 pub use explain::{ExplainInputs, ExplainOptions};
+pub use feedback::{Feedback, FeedbackBy};
 pub use ledger::accounts::Spent;
 pub use ledger::book::AccountRow;
 pub use ledger::{Actual, Bound, Ledger, Refusal, Reservation};

@@ -5,6 +5,7 @@ mod diff;
 mod doctor;
 mod eval;
 pub(crate) mod explain;
+mod feedback;
 pub(crate) mod index;
 mod replay;
 pub(crate) mod run;
@@ -43,6 +44,7 @@ pub(crate) async fn dispatch(cli: Cli, out: &Out, interrupt: &Interrupt) -> Resu
         Command::Stats(args) => stats::stats(global, args, out).await,
         Command::Cache(command) => cache::cache(global, command, out).await,
         Command::Trace(command) => trace::trace(global, command, out).await,
+        Command::Feedback(args) => feedback::feedback(global, args, out).await,
         Command::Eval(args) => eval::eval(args, out, interrupt).await,
         Command::Doctor(args) => doctor::doctor(global, args, out).await,
         Command::Shell(args) => statements::shell(global, args, out, interrupt).await,

@@ -42,7 +42,8 @@ pub enum Label {
 }
 
 impl Label {
-    fn as_str(self) -> &'static str {
+    /// Name in outcomes and rows.
+    pub fn as_str(self) -> &'static str {
         match self {
             Label::Feedback => "feedback",
             Label::Gold => "gold",
