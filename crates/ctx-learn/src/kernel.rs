@@ -219,10 +219,8 @@ mod tests {
         let items = items();
         let space = KernelSpace::fit(&items.iter().collect::<Vec<_>>(), KernelWeights::default());
         let rows: Vec<Vec<f64>> = items.iter().map(|item| space.row(item)).collect();
-        for i in 0..items.len() {
-            for j in 0..items.len() {
-                assert!((rows[i][j] - rows[j][i]).abs() < 1e-9);
-            }
+        for (i, row) in rows.iter().enumerate() {
+            assert!(row.iter().enumerate().all(|(j, value)| (value - rows[j][i]).abs() < 1e-9), "{row:?}");
         }
     }
 }

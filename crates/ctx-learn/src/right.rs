@@ -214,7 +214,7 @@ mod tests {
     fn sample(n: usize) -> (Vec<Item>, Vec<Vec<Option<f64>>>) {
         let places = ["France", "Spain", "Chile", "Kenya", "Japan", "Norway", "Peru", "Italy"];
         let of = |at: usize| {
-            if at % 2 == 0 {
+            if at.is_multiple_of(2) {
                 let text = format!("What is the capital city of {}?", places[at / 2 % places.len()]);
                 (Item::new(&text, vec![]), vec![Some(1.0), Some(0.0)])
             } else {

@@ -66,7 +66,7 @@ fn tokens(text: &str) -> Vec<&str> {
 fn words(text: &str) -> Sparse {
     let tokens = tokens(text);
     let single = tokens.iter().map(|word| hash(&[word]));
-    counted(single.chain(tokens.windows(2).map(|pair| hash(pair))).collect())
+    counted(single.chain(tokens.windows(2).map(hash)).collect())
 }
 
 fn chars(text: &str) -> Sparse {
