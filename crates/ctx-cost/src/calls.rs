@@ -6,7 +6,6 @@
 //! Not here: bounds. What a call may cost at most follows from the largest prompt and answer, and stays where it was.
 
 use crate::model::{CostInputs, output_tokens, prompt_tokens};
-use crate::quality;
 use crate::statistics::{Field, StatKey, Statistics};
 use ctx_types::estimate::{AlternativeEstimate, CallEstimate};
 use ctx_types::{Certainty, Estimated, Layout, Micros, ModelEntry, ModelName, NanoUsd, Ppm, Strategy, Tokens};
