@@ -313,6 +313,7 @@ fn calls_that_break_raise_the_failure_and_leave_latency_and_length_alone() {
     let failure = &learned.call.as_ref().expect("a call").failure;
     assert!((150_000..300_000).contains(&failure.value.0), "{failure:?}");
     assert!(learned.latency.is_some_and(|latency| latency.low.0 > 700_000), "a refusal in three milliseconds is no latency");
+}
 
 #[test]
 fn a_label_is_compared_with_what_was_expected_of_an_answer_on_the_evidence_seen() {
