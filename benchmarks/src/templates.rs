@@ -119,7 +119,7 @@ impl Bench<'_> {
                 other.text = words.join(" ");
             }
             "number" => {
-                let at = words.iter().position(|word| numbered(&word))?;
+                let at = words.iter().position(numbered)?;
                 let mut words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
                 words[at] = self.random.random_range(0..100_000).to_string();
                 other.text = words.join(" ");

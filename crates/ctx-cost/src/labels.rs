@@ -36,7 +36,7 @@ pub fn observation(
     let (key, quality) = answered
         .filter_map(|node| Some((answerer(&node.operator)?, node.estimate.quality.as_ref()?)))
         .map(|((class, name), quality)| (key(trace, class, name, bucket), quality))
-        .last()
+        .next_back()
         .ok_or(LabelError::NoEstimate)?;
     let with = statistics.uncorrected(&key, quality) as f64 / 1e6;
     let evidence = trace.outcome.evidence.map_or(1.0, Ppm::share);
