@@ -2,6 +2,7 @@
 
 use crate::machine::Machine;
 use anyhow::Context;
+use ctx_testkit::optimizer_figures::Row;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -49,6 +50,17 @@ impl Figure {
     pub fn beside(mut self, baseline: impl Into<String>) -> Figure {
         self.baseline = baseline.into();
         self
+    }
+}
+
+impl From<&Row> for Figure {
+    fn from(row: &Row) -> Figure {
+        let figure = Figure::new(row.what.clone(), row.value, row.unit, row.how.clone()).beside(row.baseline.clone());
+        match (row.at_most, row.at_least) {
+            (Some(bar), _) => figure.at_most(bar),
+            (None, Some(bar)) => figure.at_least(bar),
+            (None, None) => figure,
+        }
     }
 }
 

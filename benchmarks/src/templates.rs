@@ -14,7 +14,7 @@ use ctx_testkit::catalogs;
 use ctx_types::goal::Hint;
 use ctx_types::id::sha256_hex;
 use ctx_types::probe::{IdentifierHits, TermFrequency};
-use ctx_types::{Goal, Intent, Micros, Plan, Probe, Sensitivity, SourceProbe, Tokens};
+use ctx_types::{Goal, Intent, Micros, PicoUsd, Plan, Probe, Sensitivity, SourceProbe, Tokens};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
@@ -148,16 +148,20 @@ impl Bench<'_> {
     }
 }
 
-fn remember(cache: &mut PlanCache, key: &PlanKey, planned: &Planned, tokens: Tokens, stamps: &Stamps) {
-    let entry = CachedPlan {
+fn cached(planned: Planned, tokens: Tokens) -> CachedPlan {
+    CachedPlan {
         kind: EntryKind::Literal,
-        plan: Arc::new(planned.plan.clone()),
+        plan: Arc::new(planned.plan),
         label: Sensitivity::Public,
         planning: Micros(700),
         planned_at: NOW,
         goal_tokens: tokens,
-    };
-    cache.custom(key.clone(), &entry, 0, &CurrentStamps::of(stamps));
+    }
+}
+
+/// Five custom plans: from here on the template serves.
+fn settle(cache: &mut PlanCache, key: &PlanKey, entry: &CachedPlan, stamps: &Stamps) {
+    (0..CUSTOM_PLANS_MIN).for_each(|_| cache.custom(key.clone(), entry, 0, &CurrentStamps::of(stamps)));
 }
 
 fn empty() -> PlanCache {
@@ -195,7 +199,7 @@ fn times(bench: &Bench<'_>, goals: &[Goal]) -> Vec<Figure> {
         let (probe, intent) = probe(&bench.planner, goal);
         let key = bench.key(bench.scene, goal, &probe, &intent);
         if let Some(planned) = bench.cold(bench.scene, goal, &probe) {
-            (0..CUSTOM_PLANS_MIN).for_each(|_| remember(&mut cache, &key, &planned, probe.goal_tokens, &stamps));
+            settle(&mut cache, &key, &cached(planned, probe.goal_tokens), &stamps);
             kept.push((goal, probe));
         }
     }
@@ -254,13 +258,12 @@ fn adversarial(bench: &mut Bench<'_>, goals: &[Goal], pairs: usize) -> BTreeMap<
         let Some(planned) = bench.cold(bench.scene, goal, &said) else { continue };
         let key = bench.key(bench.scene, goal, &said, &intent);
         let mut cache = empty();
-        (0..CUSTOM_PLANS_MIN).for_each(|_| remember(&mut cache, &key, &planned, said.goal_tokens, &stamps));
+        settle(&mut cache, &key, &cached(planned, said.goal_tokens), &stamps);
         other_scene.catalog = bench.scene.catalog.clone();
         if change == "prices"
             && let Some(model) = other_scene.catalog.models.values_mut().last()
         {
-            model.prices = catalogs::remote_model().prices.clone();
-            model.max_output = Some(Tokens(64 + round as u64 % 512));
+            model.prices.output = Some(PicoUsd(1_000_000 + round as i64));
         }
         if change == "edited source" {
             other_scene.catalog.sources.values_mut().for_each(|entry| entry.fingerprint = format!("edited {round}"));
@@ -316,15 +319,8 @@ fn replay(bench: &mut Bench<'_>, goals: &[Goal]) -> Vec<Figure> {
             if served.is_none()
                 && let Some(planned) = bench.cold(&scene, &goal, &said)
             {
-                remember(&mut cache, &key, &planned, said.goal_tokens, &stamps);
-                let entry = CachedPlan {
-                    kind: EntryKind::Literal,
-                    plan: Arc::new(planned.plan),
-                    label: Sensitivity::Public,
-                    planning: Micros(700),
-                    planned_at: NOW,
-                    goal_tokens: said.goal_tokens,
-                };
+                let entry = cached(planned, said.goal_tokens);
+                cache.custom(key, &entry, 0, &current);
                 cache.insert(words, entry, &current);
                 regrets.push(0.0);
                 continue;

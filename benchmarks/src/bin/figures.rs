@@ -76,15 +76,7 @@ async fn main() -> anyhow::Result<()> {
 /// The optimizer's own figures: no data set is needed.
 fn optimizer() -> Measured {
     let rows = ctx_testkit::optimizer_figures::measure();
-    let figure = |row: &ctx_testkit::optimizer_figures::Row| {
-        let figure = Figure::new(row.what.clone(), row.value, row.unit, row.how.clone()).beside(row.baseline.clone());
-        match (row.at_most, row.at_least) {
-            (Some(bar), _) => figure.at_most(bar),
-            (None, Some(bar)) => figure.at_least(bar),
-            (None, None) => figure,
-        }
-    };
-    (rows.iter().map(figure).collect(), json!({ "seed": ctx_testkit::optimizer_figures::SEED }))
+    (rows.iter().map(Figure::from).collect(), json!({ "seed": ctx_testkit::optimizer_figures::SEED }))
 }
 
 type Measured = (Vec<Figure>, serde_json::Value);

@@ -15,16 +15,8 @@ fn main() -> anyhow::Result<()> {
     let machine = Machine::describe();
     let read = |file: &str| std::fs::read_to_string(data.join(file)).map_err(|error| format!("reading {file}: {error}"));
     let (rows, providers) = measure(&read).map_err(|cause| anyhow!(cause))?;
-    let figure = |row: &ctx_testkit::optimizer_figures::Row| {
-        let figure = Figure::new(row.what.clone(), row.value, row.unit, row.how.clone()).beside(row.baseline.clone());
-        match (row.at_most, row.at_least) {
-            (Some(bar), _) => figure.at_most(bar),
-            (None, Some(bar)) => figure.at_least(bar),
-            (None, None) => figure,
-        }
-    };
     let details = json!({ "seed": SEED, "providers": providers });
-    let group = Figures { name: "statistics".to_owned(), machine, figures: rows.iter().map(figure).collect(), details };
+    let group = Figures { name: "statistics".to_owned(), machine, figures: rows.iter().map(Figure::from).collect(), details };
     group.write(out)?;
     println!("{}", group.markdown());
     Ok(())

@@ -83,7 +83,8 @@ pub fn calibration_error(pairs: &[(f64, bool)]) -> f64 {
 
 /// Mean squared error of probabilities.
 pub fn brier(pairs: &[(f64, bool)]) -> f64 {
-    pairs.iter().map(|(p, y)| (p - f64::from(u8::from(*y))).powi(2)).sum::<f64>() / pairs.len().max(1) as f64
+    let outcomes: Vec<(f64, f64)> = pairs.iter().map(|(p, y)| (*p, f64::from(u8::from(*y)))).collect();
+    ctx_learn::calibration::brier(&outcomes)
 }
 
 /// Share of true labels.

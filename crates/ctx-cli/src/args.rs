@@ -132,6 +132,20 @@ pub(crate) struct GoalArgs {
     #[arg(long, value_name = "GOAL", conflicts_with = "words", allow_hyphen_values = true)]
     pub(crate) goal: Option<String>,
     #[command(flatten)]
+    pub(crate) request: RequestArgs,
+}
+
+impl GoalArgs {
+    /// The goal's words, however they were given.
+    pub(crate) fn text(&self) -> &str {
+        self.words.as_deref().or(self.goal.as_deref()).unwrap_or_default()
+    }
+}
+
+/// What bounds a goal and where it is asked.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RequestArgs {
+    #[command(flatten)]
     pub(crate) sources: SourceArgs,
     /// Neither index nor refresh sources first.
     #[arg(long)]
@@ -153,30 +167,9 @@ pub(crate) struct SimulateArgs {
     pub(crate) goal: Option<String>,
     /// A file with a goal per line: each is quoted, and all of them together.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "goal"])]
-    pub(crate) goals: Option<std::path::PathBuf>,
+    pub(crate) goals: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) sources: SourceArgs,
-    /// Neither index nor refresh sources first.
-    #[arg(long)]
-    pub(crate) no_index: bool,
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
-    #[command(flatten)]
-    pub(crate) wishes: WishArgs,
-}
-
-impl SimulateArgs {
-    /// The same for one goal.
-    pub(crate) fn of(&self, words: Option<String>) -> GoalArgs {
-        GoalArgs {
-            words,
-            goal: self.goal.clone(),
-            sources: self.sources.clone(),
-            no_index: self.no_index,
-            limits: self.limits.clone(),
-            wishes: self.wishes.clone(),
-        }
-    }
+    pub(crate) request: RequestArgs,
 }
 
 /// `ctxrt stats`
@@ -193,13 +186,13 @@ pub(crate) enum StatsCommand {
     Export {
         /// The file; `-` is stdout.
         #[arg(value_name = "FILE")]
-        file: std::path::PathBuf,
+        file: PathBuf,
     },
     /// Join the statistics of a file to this store's: estimates say that they rest on them in part.
     Import {
         /// A file that `stats export` wrote.
         #[arg(value_name = "FILE")]
-        file: std::path::PathBuf,
+        file: PathBuf,
     },
 }
 
@@ -597,7 +590,7 @@ pub(crate) struct FeedbackArgs {
     #[arg(long)]
     pub(crate) wrong: bool,
     /// How right it is, from 0 to 1.
-    #[arg(long, value_name = "X", value_parser = share)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = numbers::share)]
     pub(crate) score: Option<Ppm>,
     /// Who says so; what a judging model says is kept and teaches nothing alone.
     #[arg(long, value_enum, default_value = "user")]
@@ -615,14 +608,6 @@ pub(crate) enum SaidBy {
     Gold,
     /// A judging model.
     Judge,
-}
-
-/// A number from 0 to 1.
-fn share(text: &str) -> Result<Ppm, String> {
-    match text.parse::<f64>() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(Ppm::from_share(share)),
-        _ => Err("a score is a number from 0 (wrong) to 1 (right)".to_owned()),
-    }
 }
 
 /// `ctxrt eval`

@@ -1,14 +1,13 @@
 //! From flags to a [`Goal`]. Nothing is interpreted: the words travel as typed.
 
-use crate::args::{Aim, GoalArgs, LimitArgs, Uncertain, WishArgs};
+use crate::args::{Aim, LimitArgs, RequestArgs, Uncertain, WishArgs};
 use crate::failure::Failure;
 use ctx_types::goal::{Hint, UncertainLatency};
 use ctx_types::{Constraints, ContentId, Goal, ModelName, Objective, SourceName, Weights, WhatIf};
 use std::path::Path;
 
 /// The goal over the given sources; empty means every configured one. `weights` are the configured ones.
-pub(crate) fn goal(args: &GoalArgs, sources: Vec<SourceName>, weights: Weights) -> Result<Goal, Failure> {
-    let text = args.words.clone().or_else(|| args.goal.clone()).unwrap_or_default();
+pub(crate) fn goal(text: &str, args: &RequestArgs, sources: Vec<SourceName>, weights: Weights) -> Result<Goal, Failure> {
     let mut goal = Goal::new(text).with_constraints(constraints(&args.limits));
     goal.sources = sources;
     goal.weights = weighed(weights, &args.wishes.weights)?;
@@ -101,7 +100,7 @@ mod tests {
     fn parsed(line: &[&str]) -> Result<Goal, Failure> {
         let cli = Cli::try_parse_from([&["ctxrt", "run"], line].concat()).map_err(|e| Failure::input(e.to_string()))?;
         match cli.command {
-            Some(Command::Run(args)) => goal(&args.goal, Vec::new(), Weights::default()),
+            Some(Command::Run(args)) => goal(args.goal.text(), &args.goal.request, Vec::new(), Weights::default()),
             _ => Err(Failure::internal("not a run")),
         }
     }

@@ -93,7 +93,7 @@ impl Template<'_> {
 }
 
 fn bin(probability: Ppm) -> u8 {
-    u8::try_from(probability.get().min(999_999) / (1_000_000 / BINS)).unwrap_or(u8::MAX)
+    u8::try_from(probability.bin(BINS)).unwrap_or(u8::MAX)
 }
 
 /// The power of two below a count.

@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::write::{identify, seed_of};
 use ctx_cost::evidence;
-use ctx_types::{AccessPath, Catalog, Goal, Intent, Plan, Ppm, Probe, SourceName};
+use ctx_types::{AccessPath, Catalog, Goal, Intent, Plan, Probe, SourceName};
 use std::fmt::Write;
 
 /// Bins of P(evidence): half a decile.
@@ -34,18 +34,14 @@ fn of_source(catalog: &Catalog, name: &SourceName, probe: &Probe, intent: &Inten
         for read in READ {
             let expected = evidence::expected(path, features.as_ref(), read, entry.passages, intent);
             // Writing to a text cannot fail.
-            let _ = write!(text, " {}", bin(expected.value));
+            let _ = write!(text, " {}", expected.value.bin(BINS));
         }
     }
     if let Some(table) = &said.table {
         let refused = if table.refusal.is_some() { "refused" } else { "read" };
-        let _ = write!(text, " {refused} {} {:?} {:?} {}", bin(table.probability), table.table, table.columns, table.values.len());
+        let _ = write!(text, " {refused} {} {:?} {:?} {}", table.probability.bin(BINS), table.table, table.columns, table.values.len());
     }
     text
-}
-
-fn bin(probability: Ppm) -> u32 {
-    probability.get().min(999_999) / (1_000_000 / BINS)
 }
 
 /// The decision of `template` for `goal`, with the id that planning `goal` to the same decision gives. Estimates are the

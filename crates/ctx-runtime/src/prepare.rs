@@ -26,6 +26,8 @@ pub(crate) enum Mode {
     Peek,
     /// Neither, and the plan holds what only EXPLAIN prints.
     Explain,
+    /// Neither, and the plan cache is not looked at: the plan is kept with everything that it was made from.
+    Record,
     /// As [`Mode::Explain`], and the sources are not asked about the goal.
     Generic,
 }
@@ -47,6 +49,17 @@ pub enum Choice {
     Planned(Arc<Planned>),
     /// No plan meets the constraints.
     Infeasible(Box<Infeasible>),
+}
+
+impl Choice {
+    /// A planner's answer as a decision. That there is no plan is one; bad input is an error.
+    pub(crate) fn of(planned: Result<Planned, PlanError>) -> Result<Choice, RuntimeError> {
+        match planned {
+            Ok(planned) => Ok(Choice::Planned(Arc::new(planned))),
+            Err(PlanError::Infeasible(infeasible)) => Ok(Choice::Infeasible(infeasible)),
+            Err(error) => Err(error.into()),
+        }
+    }
 }
 
 /// A goal with its decision and everything that went into it.
@@ -145,6 +158,18 @@ struct Request<'a> {
     denials: &'a [Denial],
     statistics: &'a Statistics,
     settings: &'a Settings,
+}
+
+/// A decision that no cached plan of these very words gave.
+struct Made {
+    choice: Choice,
+    probe: Probe,
+    /// What the cache said.
+    told: String,
+    /// What planning took; nothing where a template was bound.
+    planning: Micros,
+    /// The key of the kind, if it was planned on its own.
+    custom: Option<PlanKey>,
 }
 
 impl Inner {
@@ -258,9 +283,14 @@ impl Inner {
     }
 
     async fn decide(&self, request: &Request<'_>, mode: Mode) -> Result<(Choice, Probe, String), RuntimeError> {
-        if mode == Mode::Generic {
-            let (choice, probe, _) = self.plan_on(request, Probe::default())?;
-            return Ok((choice, probe, "not used: a generic plan".to_owned()));
+        let aside = match mode {
+            Mode::Generic => Some((Probe::default(), "not used: a generic plan")),
+            Mode::Record => Some((self.probe(request).await, "not used: the run is recorded")),
+            Mode::Run | Mode::Analyze | Mode::Peek | Mode::Explain => None,
+        };
+        if let Some((probe, told)) = aside {
+            let (choice, probe, _) = self.plan_on(request, probe)?;
+            return Ok((choice, probe, told.to_owned()));
         }
         if let Some(why) = Bypass::demanded_by(request.goal) {
             let told =
@@ -276,14 +306,8 @@ impl Inner {
             return Ok((Choice::Planned(planned), Probe::default(), told));
         }
         if !mode.leaves_traces() {
-            let probe = self.probe(request).await;
-            let template = self.template(request, &probe);
-            let (bound, told) = self.bind(request, template.as_ref(), &probe, &stamps, told, mode)?;
-            if let Some(planned) = bound {
-                return Ok((Choice::Planned(planned), probe, told));
-            }
-            let (choice, probe, _) = self.plan_on(request, probe)?;
-            return Ok((choice, probe, told));
+            let made = self.make(request, &stamps, told, mode).await?;
+            return Ok((made.choice, made.probe, made.told));
         }
         self.plan_once(request, key, &stamps, told).await
     }
@@ -368,14 +392,7 @@ impl Inner {
         if let Some(planned) = self.reuse(request, &self.look_up(&key, stamps, Mode::Peek))? {
             return Ok((Choice::Planned(planned), Probe::default(), format!("{told}; planned by a concurrent request")));
         }
-        let probe = self.probe(request).await;
-        let template = self.template(request, &probe);
-        let (bound, told) = self.bind(request, template.as_ref(), &probe, stamps, told, Mode::Run)?;
-        let is_bound = bound.is_some();
-        let (choice, probe, planning) = match bound {
-            Some(planned) => (Choice::Planned(planned), probe, Micros(0)),
-            None => self.plan_on(request, probe)?,
-        };
+        let Made { choice, probe, told, planning, custom } = self.make(request, stamps, told, Mode::Run).await?;
         if let Choice::Planned(planned) = &choice {
             let entry = CachedPlan {
                 kind: EntryKind::Literal,
@@ -387,12 +404,24 @@ impl Inner {
             };
             let current = CurrentStamps::of(stamps);
             let mut cache = self.cache();
-            if let Some((template, _)) = template.filter(|_| !is_bound && entry.sensitivity() < Sensitivity::Confidential) {
+            if let Some(template) = custom.filter(|_| entry.sensitivity() < Sensitivity::Confidential) {
                 cache.custom(template, &entry, request.goal.weights.cost_of_time(planning), &current);
             }
             cache.insert(key, entry, &current);
         }
         Ok((choice, probe, told))
+    }
+
+    /// The decision for words that are new: of their kind's template, or planned.
+    async fn make(&self, request: &Request<'_>, stamps: &Stamps, told: String, mode: Mode) -> Result<Made, RuntimeError> {
+        let probe = self.probe(request).await;
+        let template = self.template(request, &probe);
+        let (bound, told) = self.bind(request, template.as_ref(), &probe, stamps, told, mode)?;
+        if let Some(planned) = bound {
+            return Ok(Made { choice: Choice::Planned(planned), probe, told, planning: Micros(0), custom: None });
+        }
+        let (choice, probe, planning) = self.plan_on(request, probe)?;
+        Ok(Made { choice, probe, told, planning, custom: template.map(|(key, _)| key) })
     }
 
     async fn plan_anew(&self, request: &Request<'_>) -> Result<(Choice, Probe, Micros), RuntimeError> {
@@ -402,11 +431,7 @@ impl Inner {
 
     fn plan_on(&self, request: &Request<'_>, probe: Probe) -> Result<(Choice, Probe, Micros), RuntimeError> {
         let start = self.parts.clock.monotonic();
-        let choice = match self.planner.plan(&inputs(request, &probe)) {
-            Ok(planned) => Choice::Planned(Arc::new(planned)),
-            Err(PlanError::Infeasible(infeasible)) => Choice::Infeasible(infeasible),
-            Err(error) => return Err(error.into()),
-        };
+        let choice = Choice::of(self.planner.plan(&inputs(request, &probe)))?;
         Ok((choice, probe, self.parts.clock.monotonic() - start))
     }
 

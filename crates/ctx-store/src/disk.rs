@@ -60,8 +60,13 @@ pub(crate) fn replace(path: &Path, scratch: &Path, bytes: &[u8]) -> Result<(), S
     result
 }
 
-/// Replaces a file by `bytes`, written beside it: readers see the old or the new file, whole, and it survives a power cut.
+/// Replaces a file by `bytes`, written beside it: readers see the old or the new file, whole, and it survives a power cut. What
+/// is there and no file (a device, a pipe) is written to, never replaced; a link stays one.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return fs::write(path, bytes).map_err(StoreError::io("writing", path));
+    }
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     replace(path, folder, bytes)
 }
@@ -112,4 +117,23 @@ pub(crate) fn list(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
 /// The last component as text; empty where it is not UTF-8.
 pub(crate) fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or("")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_stays_one_and_a_device_is_written_to() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        replace_file(&file, b"old").expect("a new file");
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        replace_file(&link, b"new").expect("through the link");
+        assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+        assert_eq!(fs::read(&file).expect("there"), b"new");
+        replace_file(Path::new("/dev/null"), b"gone").expect("a device takes it");
+        assert!(fs::metadata("/dev/null").expect("there").file_type().is_char_device());
+    }
 }

@@ -4,6 +4,7 @@
 
 use crate::catalogs;
 use crate::plans::World;
+use crate::statistics_figures::quantile;
 use ctx_optimizer::linear::{LinearItem, LinearProblem, LinearSolution, NODES_MAX, branch_and_bound, label_setting};
 use ctx_optimizer::packing::{PackItem, pack};
 use ctx_optimizer::problem::TEXT;
@@ -100,11 +101,6 @@ fn best<T>(mut work: impl FnMut() -> T) -> (f64, T) {
         last = Some(result);
     }
     (fastest, last.expect("there is at least one round"))
-}
-
-fn quantile(times: &mut [f64], q: f64) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[((times.len() as f64 * q).ceil() as usize).clamp(1, times.len()) - 1]
 }
 
 /// A hundred problems of a million assignments against every one of them.

@@ -105,6 +105,11 @@ impl Ppm {
         if share.is_nan() { Ppm(0) } else { Ppm((share.clamp(0.0, 1.0) * 1e6).round() as u32) }
     }
 
+    /// Which of so many equal bins it lies in, from 0; one lies in the last.
+    pub fn bin(self, bins: u32) -> u32 {
+        self.0.min(999_999) / (1_000_000 / bins)
+    }
+
     /// The share in 0..=1.
     pub fn share(self) -> f64 {
         f64::from(self.0) / 1e6

@@ -15,7 +15,7 @@ use std::path::Path;
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
 pub(crate) async fn diff(global: &Global, args: &ExplainArgs, out: &Out) -> Result<u8, Failure> {
-    let first = args.goal.words.as_deref().or(args.goal.goal.as_deref()).unwrap_or_default();
+    let first = args.goal.text();
     let Some(second) = args.other.as_deref() else {
         return Err(Failure::input("comparing: there is nothing to compare with").with_hint("write `ctxrt explain --diff A B`"));
     };

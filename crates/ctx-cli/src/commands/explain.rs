@@ -20,9 +20,10 @@ pub(crate) async fn explain(global: &Global, args: &ExplainArgs, out: &Out, inte
         return diff::diff(global, args, out).await;
     }
     let options = options(&args.show, args.format, out)?;
-    let session = Session::open(global, &args.goal.sources, out).await?;
-    let goal = request::goal(&args.goal, session.named.clone(), session.runtime.config().costmodel.weights)?;
-    if !args.goal.no_index {
+    let request = &args.goal.request;
+    let session = Session::open(global, &request.sources, out).await?;
+    let goal = request::goal(args.goal.text(), request, session.named.clone(), session.runtime.config().costmodel.weights)?;
+    if !request.no_index {
         session.freshen(out, interrupt).await?;
     }
     let asked = ExplainOptions { analyze: options.analyze, generic: options.generic_plan, simulate: false };

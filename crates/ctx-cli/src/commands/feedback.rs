@@ -1,6 +1,6 @@
 //! `ctxrt feedback`: how right the answer of a run was.
 
-use super::trace::{TRACES_MAX, one};
+use super::trace::{TRACES_MAX, newest, one};
 use crate::args::{FeedbackArgs, Global, SaidBy, SourceArgs};
 use crate::failure::Failure;
 use crate::output::Out;
@@ -34,12 +34,7 @@ pub(crate) async fn feedback(global: &Global, args: &FeedbackArgs, out: &Out) ->
 }
 
 fn named<'a>(traces: &'a [Trace], id: &str) -> Result<&'a Trace, Failure> {
-    if id != "last" {
-        return one(traces, id);
-    }
-    traces
-        .first()
-        .ok_or_else(|| Failure::input("no run was recorded in this store").with_hint("run something first, or name the store with --store"))
+    if id == "last" { newest(traces) } else { one(traces, id) }
 }
 
 fn score(args: &FeedbackArgs) -> Ppm {

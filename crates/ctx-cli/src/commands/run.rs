@@ -16,17 +16,17 @@ use serde_json::{Value, json};
 const SCHEMA_VERSION: u32 = 1;
 
 pub(crate) async fn run(global: &Global, args: &RunArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
-    let (record, args) = (&args.record, &args.goal);
-    let session = Session::open(global, &args.sources, out).await?;
-    let goal = request::goal(args, session.named.clone(), session.runtime.config().costmodel.weights)?;
-    if !args.no_index
+    let request = &args.goal.request;
+    let session = Session::open(global, &request.sources, out).await?;
+    let goal = request::goal(args.goal.text(), request, session.named.clone(), session.runtime.config().costmodel.weights)?;
+    if !request.no_index
         && let Err(failure) = session.freshen(out, interrupt).await
         && !interrupt.token().is_cancelled()
     {
         return Err(failure);
     }
     // A run that was cancelled before it began leaves its trace too.
-    let report = match record {
+    let report = match &args.record {
         None => session.runtime.run_until(&goal, interrupt.token()).await.map(|report| (report, Ok(()))),
         Some(file) => {
             let recorded = session.runtime.run_recorded(&goal, interrupt.token()).await;

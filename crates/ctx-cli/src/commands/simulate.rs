@@ -19,22 +19,21 @@ const GOALS_MAX: usize = 10_000;
 const BATCH_SEED: u64 = 1;
 
 pub(crate) async fn simulate(global: &Global, args: &SimulateArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
-    let session = Session::open(global, &args.sources, out).await?;
+    let session = Session::open(global, &args.request.sources, out).await?;
     let weights = session.runtime.config().costmodel.weights;
-    if let Some(file) = &args.goals {
-        let goals = listed(file)?.into_iter().map(|line| request::goal(&args.of(Some(line)), session.named.clone(), weights));
-        let goals = goals.collect::<Result<Vec<Goal>, Failure>>()?;
-        if !args.no_index {
-            session.freshen(out, interrupt).await?;
-        }
-        return batch(&session, &goals, args.wishes.seed.unwrap_or(BATCH_SEED), out).await;
-    }
-    let goal = request::goal(&args.of(args.words.clone()), session.named.clone(), weights)?;
-    if !args.no_index {
+    let texts = match &args.goals {
+        Some(file) => listed(file)?,
+        None => vec![args.words.clone().or_else(|| args.goal.clone()).unwrap_or_default()],
+    };
+    let goals = texts.iter().map(|text| request::goal(text, &args.request, session.named.clone(), weights));
+    let goals = goals.collect::<Result<Vec<Goal>, Failure>>()?;
+    if !args.request.no_index {
         session.freshen(out, interrupt).await?;
     }
-    show(&session.runtime.simulate(&goal).await?, out)?;
-    Ok(0)
+    match (&args.goals, goals.as_slice()) {
+        (None, [goal]) => show(&session.runtime.simulate(goal).await?, out).map(|()| 0),
+        _ => batch(&session, &goals, args.request.wishes.seed.unwrap_or(BATCH_SEED), out).await,
+    }
 }
 
 /// Goals of a file, one a line, as they stand; empty lines are none.

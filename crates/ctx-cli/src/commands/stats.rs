@@ -35,7 +35,7 @@ async fn export(runtime: &Runtime, file: &Path, out: &Out) -> Result<(), Failure
     if file.as_os_str() == "-" {
         return out.text(&text);
     }
-    std::fs::write(file, text).map_err(|error| Failure::input(format!("writing statistics to {}: {error}", file.display())))?;
+    ctx_embedded::replace_file(file, text.as_bytes()).map_err(|error| Failure::input(format!("exporting statistics: {error}")))?;
     told(json!({ "schema_version": 1, "exported": statistics.len() }), &format!("{} keys written", statistics.len()), out)
 }
 

@@ -17,20 +17,19 @@ pub(crate) async fn trace(global: &Global, command: &TraceCommand, out: &Out) ->
     match command {
         TraceCommand::List { limit } => list(&store.traces(*limit).await?, out)?,
         TraceCommand::Show { id, all: true } if id.is_none() => show_all(&store.traces(TRACES_MAX).await?, out)?,
-        TraceCommand::Show { id: None, .. } => match store.traces(1).await?.first() {
-            Some(trace) => show(trace, out)?,
-            None => {
-                return Err(
-                    Failure::input("no run was recorded in this store").with_hint("run something first, or name the store with --store")
-                );
-            }
-        },
+        TraceCommand::Show { id: None, .. } => show(newest(&store.traces(1).await?)?, out)?,
         TraceCommand::Show { id: Some(id), .. } => {
             let traces = store.traces(TRACES_MAX).await?;
             show(one(&traces, id)?, out)?;
         }
     }
     Ok(0)
+}
+
+/// The first of these traces, which stand newest first.
+pub(super) fn newest(traces: &[Trace]) -> Result<&Trace, Failure> {
+    let none = || Failure::input("no run was recorded in this store").with_hint("run something first, or name the store with --store");
+    traces.first().ok_or_else(none)
 }
 
 /// The trace with this id or this beginning of one.

@@ -27,6 +27,7 @@ use ctx_planner::Planned;
 use ctx_types::outcome::Verdict;
 use ctx_types::{Micros, Probe, Sensitivity, SourceName, Status, Strategy};
 use node::Packed;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use tokio::time::Instant;
@@ -85,6 +86,8 @@ pub(crate) struct Context {
     pub(crate) inner: Arc<Inner>,
     pub(crate) prepared: Prepared,
     pub(crate) probe: std::sync::OnceLock<Probe>,
+    /// Of [`Context::coverage`], by source.
+    coverages: std::sync::OnceLock<BTreeMap<SourceName, f64>>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) book: Arc<Book>,
     pub(crate) sensitivity: Sensitivity,
@@ -108,7 +111,8 @@ impl Context {
     /// What of the goal a source can hold, over the statistics of all probed sources.
     pub(crate) fn coverage(&self, source: &SourceName) -> f64 {
         let Some(probe) = self.probe.get() else { return 1.0 };
-        ctx_cost::evidence::shared_coverage(&self.prepared.catalog, probe).get(source).copied().unwrap_or(1.0)
+        let coverages = self.coverages.get_or_init(|| ctx_cost::evidence::shared_coverage(&self.prepared.catalog, probe));
+        coverages.get(source).copied().unwrap_or(1.0)
     }
 
     /// Largest possible BM25 score of the goal in a source; 0 where it was not probed.
@@ -142,6 +146,7 @@ impl Run {
                 sensitivity: prepared.sensitivity(),
                 deadline: left.map(|left| Instant::now() + std::time::Duration::from_micros(left.0)),
                 probe: std::sync::OnceLock::new(),
+                coverages: std::sync::OnceLock::new(),
                 retries: AtomicU32::new(retries),
                 started,
                 prepared,

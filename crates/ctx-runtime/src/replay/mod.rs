@@ -13,13 +13,13 @@ mod quiet;
 
 pub use bundle::{BUNDLE_SCHEMA_VERSION, Bundle, PlanInputs, RecordedCall, ReplayError};
 
-use crate::prepare::{Choice, Prepared};
+use crate::prepare::{Choice, Mode, Prepared};
 use crate::runtime::not_hypothetical;
 use crate::{RunReport, Runtime, RuntimeError};
 use ctx_contracts::Model;
 use ctx_cost::statistics::Statistics;
-use ctx_planner::{Inputs, PlanError};
-use ctx_types::{Goal, Micros, ModelName, SourceName};
+use ctx_planner::Inputs;
+use ctx_types::{Goal, Micros, ModelName};
 use models::{Player, Recorder, Reel, Tape};
 use quiet::Quiet;
 use std::collections::BTreeMap;
@@ -39,17 +39,8 @@ impl Runtime {
     /// Runs a goal and records it. The goal is planned anew: a cached plan came without what it was made from.
     pub async fn run_recorded(&self, goal: &Goal, cancel: CancellationToken) -> Result<(RunReport, Bundle), RuntimeError> {
         not_hypothetical(goal)?;
-        let mut prepared = self.prepare(goal).await?;
-        if prepared.probe.sources.is_empty() {
-            let sources: Vec<SourceName> = match prepared.goal.sources.as_slice() {
-                [] => prepared.catalog.sources.keys().cloned().collect(),
-                named => named.to_vec(),
-            };
-            prepared.probe = self.inner.probe_sources(&prepared.goal.text, &sources, &prepared.readers).await;
-        }
+        let prepared = self.inner.prepare(goal, Mode::Record).await?;
         let inputs = PlanInputs::of(&prepared, self.inner.settings());
-        prepared.choice = self.decided(&inputs, &prepared.statistics)?;
-        prepared.plan_cache = "not used: the run is recorded".to_owned();
         let (choice, label) = (prepared.choice.clone(), prepared.sensitivity());
         let tape = Arc::new(Tape::default());
         let mut parts = self.parts().clone();
@@ -102,7 +93,7 @@ impl Runtime {
     }
 
     fn decided(&self, inputs: &PlanInputs, statistics: &Statistics) -> Result<Choice, RuntimeError> {
-        let planned = self.inner.planner.plan(&Inputs {
+        Choice::of(self.inner.planner.plan(&Inputs {
             goal: &inputs.goal,
             limits: &inputs.limits,
             catalog: &inputs.catalog,
@@ -110,11 +101,6 @@ impl Runtime {
             statistics,
             denials: &inputs.denials,
             settings: &inputs.settings,
-        });
-        match planned {
-            Ok(planned) => Ok(Choice::Planned(Arc::new(planned))),
-            Err(PlanError::Infeasible(infeasible)) => Ok(Choice::Infeasible(infeasible)),
-            Err(error) => Err(error.into()),
-        }
+        }))
     }
 }
