@@ -1,6 +1,6 @@
 // A folder of documents with hostile names and contents, and the program run in it with a clean environment.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /// What a viewer that trusts its input would run, draw or trip over.
@@ -32,6 +32,8 @@ export function world(folder, program) {
   }
   const env = { PATH: process.env.PATH, HOME: folder, CTXRT_STORE: join(folder, "store"), TZ: "UTC", LD_LIBRARY_PATH: process.env.LD_LIBRARY_PATH ?? "" };
   const text = (goal, args, code = 0) => {
+    // Outcomes change later plans. Two forms of one explanation are compared only where both start from the same experience: none.
+    rmSync(env.CTXRT_STORE, { recursive: true, force: true });
     const done = spawnSync(program, ["explain", "--goal", goal, "--source", "docs=./docs", ...args], { cwd: folder, env, encoding: "utf8", maxBuffer: 1 << 28 });
     // A run may abstain: then it has a tree with actuals all the same.
     if (done.status !== code && !(args.includes("--analyze") && [4, 5].includes(done.status))) {
