@@ -22,6 +22,7 @@ pub mod fitting;
 pub mod intent;
 pub mod learning;
 pub mod machine;
+pub mod matching;
 pub mod pii;
 pub mod planning;
 pub mod price_map;

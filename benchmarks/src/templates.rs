@@ -1,4 +1,4 @@
-//! Templates of the plan cache: what they cost to look up, whether a hit is ever false, and what sharing loses.
+//! Templates of the plan cache: what they cost to look up, and whether a hit is ever false.
 //!
 //! Goals are the texts of real questions; what a source says about a goal is drawn from the hash of its words, so that goals
 //! differ in their probes as they do over a real index. Every hit is judged against planning that very goal cold.
@@ -7,7 +7,7 @@ use crate::figure::Figure;
 use crate::planning::Scene;
 use ctx_eval::metrics::quantile;
 use ctx_plan_cache::{
-    CUSTOM_PLANS_MIN, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, PlanCache, PlanKey, Settings, Stamps, Template,
+    CUSTOM_PLANS_MIN, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, PlanCache, Scope, Settings, Stamps, Template, TemplateKey,
 };
 use ctx_planner::{Inputs, PlanError, Planned, Planner};
 use ctx_testkit::catalogs;
@@ -24,21 +24,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Changes of a goal that are no other wording of it.
-const CHANGES: [&str; 10] =
+pub(crate) const CHANGES: [&str; 10] =
     ["entity", "number", "operand swap", "negation", "imperative", "tenant", "role", "weights", "prices", "edited source"];
 /// A hit is false if the plan's score is this far below the cold plan's, as a share of it.
-const REGRET_MOST: f64 = 0.01;
-/// Requests of the replay.
-const REPLAYED: usize = 20_000;
-/// Every so many requests of the replay are planned cold beside it.
-const SHADOWED: usize = 5;
+pub(crate) const REGRET_MOST: f64 = 0.01;
 /// Now, whenever that is.
-const NOW: u64 = 1_800_000_000;
+pub(crate) const NOW: u64 = 1_800_000_000;
 
-struct Bench<'a> {
-    scene: &'a Scene,
-    planner: Planner,
-    random: StdRng,
+pub(crate) struct Bench<'a> {
+    pub(crate) scene: &'a Scene,
+    pub(crate) planner: Planner,
+    pub(crate) random: StdRng,
 }
 
 /// What pairs of one change gave.
@@ -55,7 +51,7 @@ fn hash(text: &str) -> u64 {
 }
 
 /// What the source says about a goal.
-fn probe(planner: &Planner, goal: &Goal) -> (Probe, Intent) {
+pub(crate) fn probe(planner: &Planner, goal: &Goal) -> (Probe, Intent) {
     let intent = planner.analyze(goal);
     let words = goal.text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 3);
     let frequency = |word: &str| (hash(word) % 71).pow(2);
@@ -74,18 +70,19 @@ impl Bench<'_> {
         Inputs { probe, ..scene.inputs(goal) }
     }
 
-    fn key_input<'a>(&'a self, goal: &'a Goal) -> KeyInput<'a> {
+    pub(crate) fn key_input<'a>(&'a self, goal: &'a Goal) -> KeyInput<'a> {
         let sources = std::slice::from_ref(&self.scene.source);
         KeyInput { goal, limits: &self.scene.limits, sources, configuration: "", planner_version: Planner::version() }
     }
 
-    fn key(&self, scene: &Scene, goal: &Goal, probe: &Probe, intent: &Intent) -> PlanKey {
-        let signature = ctx_planner::signature(&scene.catalog, std::slice::from_ref(&scene.source), probe, intent);
+    pub(crate) fn key(&self, scene: &Scene, goal: &Goal, probe: &Probe, intent: &Intent) -> TemplateKey {
+        let said = ctx_planner::signature(&scene.catalog, std::slice::from_ref(&scene.source), probe, intent);
         let question = goal.text.contains('?');
-        PlanKey::template(&self.key_input(goal), &Template { intent, question, signature: &signature, goal_tokens: probe.goal_tokens })
+        let (signature, inputs) = (&said.exact, &said.inputs);
+        TemplateKey::of(&self.key_input(goal), &Template { intent, question, signature, inputs, goal_tokens: probe.goal_tokens })
     }
 
-    fn cold(&self, scene: &Scene, goal: &Goal, probe: &Probe) -> Option<Planned> {
+    pub(crate) fn cold(&self, scene: &Scene, goal: &Goal, probe: &Probe) -> Option<Planned> {
         match self.planner.plan(&self.inputs(scene, goal, probe)) {
             Ok(planned) => Some(planned),
             Err(PlanError::Infeasible(_)) => None,
@@ -93,20 +90,23 @@ impl Bench<'_> {
         }
     }
 
-    /// How far the best plan of the template's shape lies below this goal's cold plan, as a share of the cold score; 0 where the
-    /// choice is the same.
-    fn regret(&self, scene: &Scene, template: &Plan, goal: &Goal, probe: &Probe, cold: &Plan) -> f64 {
-        let chosen = |plan: &Plan| plan.chosen.iter().map(|c| c.alternative.clone()).collect::<Vec<_>>();
-        if chosen(template) == chosen(cold) {
-            return 0.0;
+    /// Score that a decision has for this goal; none if no plan of its shape is possible.
+    pub(crate) fn score_as(&self, scene: &Scene, template: &Plan, goal: &Goal, probe: &Probe, cold: &Plan) -> Option<i64> {
+        if template.decides_as(cold) {
+            return Some(cold.score.total.0);
         }
         let mut pinned = goal.clone();
         pinned.hints.push(Hint::Gist(template.gist.clone()));
-        let best = (cold.score.total.0 as f64).abs().max(1.0);
-        self.cold(scene, &pinned, probe).map_or(1.0, |plan| (cold.score.total.0 - plan.plan.score.total.0) as f64 / best)
+        self.cold(scene, &pinned, probe).map(|plan| plan.plan.score.total.0)
     }
 
-    fn changed(&mut self, goal: &Goal, change: &str) -> Option<Goal> {
+    /// How far a decision lies below this goal's cold plan, as a share of the cold score.
+    pub(crate) fn regret(&self, scene: &Scene, template: &Plan, goal: &Goal, probe: &Probe, cold: &Plan) -> f64 {
+        let best = (cold.score.total.0 as f64).abs().max(1.0);
+        self.score_as(scene, template, goal, probe, cold).map_or(1.0, |score| (cold.score.total.0 - score) as f64 / best)
+    }
+
+    pub(crate) fn changed(&mut self, goal: &Goal, change: &str) -> Option<Goal> {
         let mut other = goal.clone();
         let words: Vec<&str> = goal.text.split(' ').collect();
         let numbered = |word: &&str| word.chars().any(|c| c.is_ascii_digit());
@@ -148,7 +148,7 @@ impl Bench<'_> {
     }
 }
 
-fn cached(planned: Planned, tokens: Tokens) -> CachedPlan {
+pub(crate) fn cached(planned: Planned, tokens: Tokens) -> CachedPlan {
     CachedPlan {
         kind: EntryKind::Literal,
         plan: Arc::new(planned.plan),
@@ -156,15 +156,16 @@ fn cached(planned: Planned, tokens: Tokens) -> CachedPlan {
         planning: Micros(700),
         planned_at: NOW,
         goal_tokens: tokens,
+        scope: Scope::default(),
     }
 }
 
 /// Five custom plans: from here on the template serves.
-fn settle(cache: &mut PlanCache, key: &PlanKey, entry: &CachedPlan, stamps: &Stamps) {
-    (0..CUSTOM_PLANS_MIN).for_each(|_| cache.custom(key.clone(), entry, 0, &CurrentStamps::of(stamps)));
+fn settle(cache: &mut PlanCache, key: &TemplateKey, entry: &CachedPlan, stamps: &Stamps) {
+    (0..CUSTOM_PLANS_MIN).for_each(|_| cache.custom(key, entry, 0, None, &CurrentStamps::of(stamps)));
 }
 
-fn empty() -> PlanCache {
+pub(crate) fn empty() -> PlanCache {
     PlanCache::new(Settings { bytes_max: 1 << 30, ..Settings::default() })
 }
 
@@ -186,7 +187,6 @@ pub fn rows(goals: &[Goal], pairs: usize, seed: u64) -> (Vec<Figure>, serde_json
         all.pairs, all.hits, all.other_choice
     );
     figures.push(Figure::new("false template hits, judged against a cold plan", all.false_hits as f64, "", how).at_most(0.0));
-    figures.extend(replay(&mut bench, goals));
     (figures, serde_json::json!({ "seed": seed, "tallies": tallies }))
 }
 
@@ -210,7 +210,7 @@ fn times(bench: &Bench<'_>, goals: &[Goal]) -> Vec<Figure> {
             let intent = bench.planner.analyze(goal);
             let analysed = start.elapsed();
             let key = bench.key(bench.scene, goal, probe, &intent);
-            let found = cache.lookup_template(&key, probe.goal_tokens, &current, NOW);
+            let found = cache.lookup_template(&key, &goal.principal.tenant, &current, NOW);
             let looked = start.elapsed();
             if let Lookup::Hit(entry) = found {
                 black_box(bench.planner.bind(&entry.plan, goal, intent, "").ok());
@@ -271,7 +271,7 @@ fn adversarial(bench: &mut Bench<'_>, goals: &[Goal], pairs: usize) -> BTreeMap<
         let now = other_scene.stamps();
         let (probed, meant) = probe(&bench.planner, &other);
         let asked = bench.key(&other_scene, &other, &probed, &meant);
-        let found = cache.lookup_template(&asked, probed.goal_tokens, &CurrentStamps::of(&now), NOW);
+        let found = cache.lookup_template(&asked, &other.principal.tenant, &CurrentStamps::of(&now), NOW);
         let tally = tallies.entry(change).or_default();
         tally.pairs += 1;
         let Lookup::Hit(entry) = found else { continue };
@@ -283,65 +283,4 @@ fn adversarial(bench: &mut Bench<'_>, goals: &[Goal], pairs: usize) -> BTreeMap<
         tally.false_hits += u64::from(!exact || regret > REGRET_MOST);
     }
     tallies
-}
-
-/// Requests drawn by Zipf's law over goals with drawn numbers in them, with edits of the source and changes of prices between
-/// them.
-fn replay(bench: &mut Bench<'_>, goals: &[Goal]) -> Vec<Figure> {
-    let mut scene = Scene::default();
-    let mut stamps = scene.stamps();
-    let mut cache = empty();
-    let cumulated: Vec<f64> = (1..=goals.len())
-        .scan(0.0, |sum, rank| {
-            *sum += 1.0 / rank as f64;
-            Some(*sum)
-        })
-        .collect();
-    let (mut literal, mut template, mut regrets) = (0_u64, 0_u64, Vec::new());
-    for at in 0..REPLAYED {
-        if at % 2_000 == 1_999 {
-            scene.catalog.sources.values_mut().for_each(|entry| entry.fingerprint = format!("edited {at}"));
-            stamps = scene.stamps();
-        }
-        let drawn = bench.random.random_range(0.0..cumulated[cumulated.len() - 1]);
-        let goal = &goals[cumulated.partition_point(|sum| *sum < drawn).min(goals.len() - 1)];
-        let variant = bench.random.random_range(0..4);
-        let goal = if variant == 0 { goal.clone() } else { Goal::new(format!("{} ({})", goal.text, 2_000 + variant)) };
-        let words = PlanKey::literal(&bench.key_input(&goal));
-        let current = CurrentStamps::of(&stamps);
-        let mut served = cache.lookup(&words, &current, NOW).hit().map(|entry| entry.plan.clone());
-        literal += u64::from(served.is_some());
-        let (said, intent) = probe(&bench.planner, &goal);
-        if served.is_none() {
-            let key = bench.key(&scene, &goal, &said, &intent);
-            served = cache.lookup_template(&key, said.goal_tokens, &current, NOW).hit().map(|entry| entry.plan.clone());
-            template += u64::from(served.is_some());
-            if served.is_none()
-                && let Some(planned) = bench.cold(&scene, &goal, &said)
-            {
-                let entry = cached(planned, said.goal_tokens);
-                cache.custom(key, &entry, 0, &current);
-                cache.insert(words, entry, &current);
-                regrets.push(0.0);
-                continue;
-            }
-        }
-        if at % SHADOWED == 0
-            && let (Some(served), Some(cold)) = (served, bench.cold(&scene, &goal, &said))
-        {
-            regrets.push(bench.regret(&scene, &served, &goal, &said, &cold.plan));
-        }
-    }
-    let rate = |hits: u64| hits as f64 / REPLAYED as f64;
-    let how = format!("{REPLAYED} requests by Zipf's law over {} goals in four variants, the source edited every 2,000", goals.len());
-    let mean = regrets.iter().sum::<f64>() / regrets.len().max(1) as f64;
-    vec![
-        Figure::new("hit rate of the replay", rate(literal + template), "", how.clone()).at_least(0.70).beside(format!(
-            "literal alone {:.3}, template {:.3}",
-            rate(literal),
-            rate(template)
-        )),
-        Figure::new("plan regret of the replay, share of the cold score", mean, "", format!("{how}; {} plans shadowed", regrets.len()))
-            .at_most(0.01),
-    ]
 }

@@ -31,7 +31,7 @@ async fn main() -> anyhow::Result<()> {
             Reply::Explained { inputs, .. } => shown.extend(inputs.prepared.planned().map(|planned| planned.plan.id.clone())),
             Reply::Quoted(quote) => println!("  a quote: {} and {}", quote.cost.mid, quote.latency.mid),
             Reply::Answered(report) => println!("  {:?}: {}", report.outcome.status, report.outcome.answer),
-            Reply::PlanCache(plans, _) => println!("  {} plans", plans.len()),
+            Reply::PlanCache(plans, ..) => println!("  {} plans", plans.len()),
             Reply::Created(name, _) => println!("  source {name}, for this session"),
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! The figures: measured, compared with their bars and with a baseline of the same run, written as dated results.
 //!
-//! `figures DATA OUT [quality|choice|shelves|planning|optimizer|cache|templates|retrieval|indexing|memory ...]`; without names all of them
+//! `figures DATA OUT [quality|choice|shelves|planning|optimizer|cache|templates|matching|retrieval|indexing|memory ...]`; without names all of them
 //! (`choice` is a part of `quality`). Baselines and
 //! sample sizes stand in each row. `figures index-folder FOLDER` indexes one folder and prints its peak memory: the
 //! memory figure runs it as a child, so that nothing else is counted.
@@ -10,11 +10,11 @@ use anyhow::{Context, bail};
 use ctx_benchmarks::figure::{Figure, Figures};
 use ctx_benchmarks::machine::{Machine, peak_memory_mib, processor_seconds};
 use ctx_benchmarks::planning::Scene;
-use ctx_benchmarks::{bare, choice, shelves, templates, text};
+use ctx_benchmarks::{bare, choice, matching, shelves, templates, text};
 use ctx_embedded::{Engine, EngineOptions, IndexOptions, SourceConfig};
 use ctx_eval::metrics::quantile;
 use ctx_eval::{Collection, Options, Report, Workbench, evaluate_collection};
-use ctx_plan_cache::{CachedPlan, CurrentStamps, EntryKind, KeyInput, PlanCache, PlanKey, Settings as CacheSettings};
+use ctx_plan_cache::{CachedPlan, CurrentStamps, EntryKind, KeyInput, PlanCache, PlanKey, Scope, Settings as CacheSettings};
 use ctx_planner::Planner;
 use ctx_types::{AccessPath, Goal, Micros, Sensitivity, SourceName, Tokens};
 use serde_json::json;
@@ -49,7 +49,7 @@ async fn main() -> anyhow::Result<()> {
     }
     let [data, out, wanted @ ..] = arguments.as_slice() else { bail!("usage: figures DATA OUT [WHICH...]") };
     let (data, out) = (PathBuf::from(data), PathBuf::from(out));
-    let all = ["planning", "optimizer", "cache", "templates", "retrieval", "indexing", "quality", "shelves", "memory"];
+    let all = ["planning", "optimizer", "cache", "templates", "matching", "retrieval", "indexing", "quality", "shelves", "memory"];
     let wanted: Vec<&str> = if wanted.is_empty() { all.to_vec() } else { wanted.iter().map(String::as_str).collect() };
     for name in wanted {
         let machine = Machine::describe();
@@ -58,6 +58,7 @@ async fn main() -> anyhow::Result<()> {
             "optimizer" => optimizer(),
             "cache" => cache(&data)?,
             "templates" => templates::rows(&goals(&data)?, TEMPLATE_PAIRS, SEED),
+            "matching" => matching::rows(&goals(&data)?, &paraphrases(&data)?, TEMPLATE_PAIRS, SEED),
             "retrieval" => retrieval(&data).await?,
             "indexing" => indexing(&data)?,
             "quality" => quality(&data, &out).await?,
@@ -148,6 +149,18 @@ fn goals(data: &Path) -> anyhow::Result<Vec<Goal>> {
     Ok(texts.into_iter().filter(|text| !text.trim().is_empty()).map(Goal::new).collect())
 }
 
+/// Texts of which many mean the same: development splits of an intent collection.
+fn paraphrases(data: &Path) -> anyhow::Result<Vec<Goal>> {
+    let file = data.join("clinc150/queries.jsonl");
+    let text = std::fs::read_to_string(&file).with_context(|| format!("reading paraphrases from {}", file.display()))?;
+    let mut goals = Vec::new();
+    for line in text.lines() {
+        let row: serde_json::Value = serde_json::from_str(line)?;
+        goals.extend(row["text"].as_str().filter(|_| row["split"] != "test").map(Goal::new));
+    }
+    Ok(goals)
+}
+
 /// Cold planning: intent to schedule, on values.
 fn planning(data: &Path) -> anyhow::Result<Measured> {
     let (scene, planner, goals) = (Scene::default(), Planner::builder().build(), goals(data)?);
@@ -200,6 +213,7 @@ fn cache(data: &Path) -> anyhow::Result<Measured> {
                 planning: Micros(700),
                 planned_at: 1,
                 goal_tokens: Tokens(8),
+                scope: Scope::default(),
             };
             cache.insert(key(goal), entry, &current);
             kept.push(goal);

@@ -80,7 +80,9 @@ pub fn figures(set: &Outcomes, items: &[Item]) -> anyhow::Result<(Vec<Figure>, V
 fn over_splits(mut shares: Vec<f64>) -> String {
     shares.sort_by(f64::total_cmp);
     let reached: Vec<f64> = shares.iter().copied().filter(|share| share.is_finite()).collect();
-    let (Some(least), Some(most)) = (reached.first(), reached.last()) else { return format!("never reached in {SPLITS} random 60:40 splits") };
+    let (Some(least), Some(most)) = (reached.first(), reached.last()) else {
+        return format!("never reached in {SPLITS} random 60:40 splits");
+    };
     let median = (shares[(shares.len() - 1) / 2] + shares[shares.len() / 2]) / 2.0;
     format!(
         "reached in {} of {SPLITS} random 60:40 splits, median of all {median:.1} (of those reached {least:.1} to {most:.1})",

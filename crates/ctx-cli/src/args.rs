@@ -273,6 +273,9 @@ pub(crate) struct WishArgs {
     /// Seed of everything random [default: derived from the plan].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Use neither plan nor answer of an earlier request, and keep none of this one.
+    #[arg(long)]
+    pub(crate) no_cache: bool,
     #[command(flatten)]
     pub(crate) who: WhoArgs,
 }
@@ -552,7 +555,19 @@ pub(crate) enum CacheCommand {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Forget all cached plans.
+    /// Hold the decision of a cached plan for every goal of its kind, whatever else the estimates would choose.
+    Pin {
+        /// The plan's id, or the beginning of it.
+        #[arg(value_name = "PLAN")]
+        plan: String,
+    },
+    /// Let go of a held decision, also one that the regression guard holds.
+    Unpin {
+        /// The beginning of the scope or the shape, as `cache list` shows them.
+        #[arg(value_name = "SCOPE")]
+        scope: String,
+    },
+    /// Forget all cached plans. Held decisions stay.
     Clear,
 }
 

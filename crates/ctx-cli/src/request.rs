@@ -19,6 +19,7 @@ pub(crate) fn goal(text: &str, args: &RequestArgs, sources: Vec<SourceName>, wei
     };
     goal.principal = args.wishes.who.principal();
     goal.seed = args.wishes.seed;
+    goal.no_cache = args.wishes.no_cache;
     goal.hints = hints(&args.wishes)?;
     goal.what_if = args.wishes.what_if.as_deref().map(assumed).transpose()?.filter(|assumed| !assumed.is_empty()).map(Box::new);
     Ok(goal)

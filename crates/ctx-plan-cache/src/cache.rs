@@ -7,10 +7,11 @@ use crate::admission::Frequency;
 use crate::cause::{Bypass, Lookup, MissCause};
 use crate::counters::Counters;
 use crate::entry::CachedPlan;
+use crate::join::Base;
 use crate::key::PlanKey;
 use crate::stamps::{CurrentStamps, EntryStamps};
-use crate::template::Customs;
-use ctx_types::Tokens;
+use crate::state::State;
+use ctx_types::Ppm;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -30,12 +31,14 @@ pub struct Settings {
     pub ttl_seconds: u64,
     /// Most bytes of all entries (keys, plans as JSON, bookkeeping).
     pub bytes_max: usize,
+    /// Share of semantic matches that may be wrong; zero: there are none.
+    pub semantic_error: Ppm,
 }
 
 impl Default for Settings {
     /// On, one hour, 64 MiB: some two thousand plans with all their rejected alternatives.
     fn default() -> Settings {
-        Settings { enabled: true, ttl_seconds: 3600, bytes_max: 64 << 20 }
+        Settings { enabled: true, ttl_seconds: 3600, bytes_max: 64 << 20, semantic_error: Ppm(0) }
     }
 }
 
@@ -45,6 +48,8 @@ pub(crate) struct Slot {
     pub(crate) entry: Arc<CachedPlan>,
     pub(crate) bytes: usize,
     pub(crate) hits: u64,
+    /// Where a family knows this decision to be the best; empty for one goal's own.
+    pub(crate) points: Points,
     stamps: EntryStamps,
     /// Digest of the last snapshot that the stamps agreed with.
     validated: Option<u128>,
@@ -63,18 +68,31 @@ pub enum Inserted {
     Refused(&'static str),
 }
 
+/// Points of a family at which a decision was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Points {
+    /// Hash of the family's fields, with which the slot's key begins.
+    pub(crate) family: u128,
+    /// Length of the family's fields.
+    pub(crate) length: usize,
+    /// The points.
+    pub(crate) at: Vec<Vec<Ppm>>,
+}
+
 /// Plans by key.
 #[derive(Clone, Debug, Default)]
 pub struct PlanCache {
-    settings: Settings,
-    slots: BTreeMap<u128, Slot>,
+    pub(crate) settings: Settings,
+    pub(crate) slots: BTreeMap<u128, Slot>,
+    /// Slots of each family.
+    pub(crate) families: BTreeMap<u128, Vec<u128>>,
     /// Keys by last use, oldest first.
     recency: BTreeMap<u64, u128>,
     uses: u64,
-    bytes: usize,
-    frequency: Frequency,
-    counters: Counters,
-    customs: Customs,
+    pub(crate) bytes: usize,
+    pub(crate) frequency: Frequency,
+    pub(crate) state: State,
+    pub(crate) base: Base,
 }
 
 impl PlanCache {
@@ -90,53 +108,16 @@ impl PlanCache {
             self.frequency.count(key.hash());
         }
         match &found {
-            Lookup::Hit(entry) => {
-                self.counters.hit(entry);
+            Lookup::Hit(entry) | Lookup::Near { entry, .. } => {
+                self.state.counters.hit(entry);
                 self.touch(key.hash(), current.digest());
             }
             Lookup::Miss(cause) => {
-                self.counters.miss(cause);
+                self.state.counters.miss(cause);
                 self.drop_if_dead(key, cause);
             }
         }
         found
-    }
-
-    /// Looks a template up, as [`PlanCache::lookup`] does, and judges whether this request is better planned on its own: generic
-    /// against custom, as PostgreSQL decides it. Only a hit is counted: that the words were new is counted already.
-    pub fn lookup_template(&mut self, key: &PlanKey, goal_tokens: Tokens, current: &CurrentStamps<'_>, now: u64) -> Lookup {
-        self.frequency.count(key.hash());
-        let found = self.peek_template(key, goal_tokens, current, now);
-        match &found {
-            Lookup::Hit(entry) => {
-                self.counters.hit(entry);
-                self.touch(key.hash(), current.digest());
-            }
-            Lookup::Miss(cause) => self.drop_if_dead(key, cause),
-        }
-        found
-    }
-
-    /// What [`PlanCache::lookup_template`] would answer, changing nothing.
-    pub fn peek_template(&self, key: &PlanKey, goal_tokens: Tokens, current: &CurrentStamps<'_>, now: u64) -> Lookup {
-        match self.judge(key, current, now) {
-            Lookup::Hit(entry) if entry.goal_tokens < goal_tokens => Lookup::Miss(MissCause::Longer),
-            Lookup::Hit(entry) => match self.customs.objection(key.hash(), -entry.plan.score.total.0) {
-                Some(cause) => Lookup::Miss(cause),
-                None => Lookup::Hit(entry),
-            },
-            miss => miss,
-        }
-    }
-
-    /// Keeps what planning a request on its own gave, beside its template: the score's loss, and what the time of planning
-    /// costs in the score's unit. The plan becomes the template where none stands, or the one that stands is for shorter goals.
-    pub fn custom(&mut self, key: PlanKey, entry: &CachedPlan, planning_cost: i64, current: &CurrentStamps<'_>) {
-        self.customs.add(key.hash(), -entry.plan.score.total.0, planning_cost);
-        let stands = self.slots.get(&key.hash()).is_some_and(|slot| slot.key == key && slot.entry.goal_tokens >= entry.goal_tokens);
-        if !stands {
-            self.insert(key, entry.as_template(), current);
-        }
     }
 
     /// What [`PlanCache::lookup`] would answer, changing nothing.
@@ -147,20 +128,24 @@ impl PlanCache {
     /// Records a request that must not use the cache.
     pub fn bypass(&mut self, why: Bypass) -> Lookup {
         let cause = MissCause::Bypassed(why);
-        self.counters.miss(&cause);
+        self.state.counters.miss(&cause);
         Lookup::Miss(cause)
     }
 
     /// Takes a fresh plan in, if there is room for it or it has earned some. `current` are the versions of the snapshot
     /// that was planned with.
     pub fn insert(&mut self, key: PlanKey, entry: CachedPlan, current: &CurrentStamps<'_>) -> Inserted {
-        let result = self.admit(key, entry, current);
+        self.insert_at(key, entry, Points::default(), current)
+    }
+
+    pub(crate) fn insert_at(&mut self, key: PlanKey, entry: CachedPlan, points: Points, current: &CurrentStamps<'_>) -> Inserted {
+        let result = self.admit(key, entry, points, current);
         match result {
             Inserted::Admitted { evicted } => {
-                self.counters.inserted += 1;
-                self.counters.evicted += evicted as u64;
+                self.state.counters.inserted += 1;
+                self.state.counters.evicted += evicted as u64;
             }
-            Inserted::Refused(_) => self.counters.refused += 1,
+            Inserted::Refused(_) => self.state.counters.refused += 1,
         }
         result
     }
@@ -169,6 +154,7 @@ impl PlanCache {
     pub fn clear(&mut self) -> usize {
         let removed = self.slots.len();
         self.slots.clear();
+        self.families.clear();
         self.recency.clear();
         self.bytes = 0;
         removed
@@ -196,7 +182,7 @@ impl PlanCache {
 
     /// What happened so far.
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        &self.state.counters
     }
 
     /// Entries from the least to the most recently used.
@@ -210,8 +196,8 @@ impl PlanCache {
     }
 
     /// Puts a persisted entry back, most recent last. Refuses what the bound does not hold, without evicting.
-    pub(crate) fn restore(&mut self, key: PlanKey, entry: CachedPlan, hits: u64) -> bool {
-        let slot = Slot::new(key, entry, hits, None);
+    pub(crate) fn restore(&mut self, key: PlanKey, entry: CachedPlan, hits: u64, points: Points) -> bool {
+        let slot = Slot::new(key, entry, hits, points, None);
         if self.bytes + slot.bytes > self.settings.bytes_max || self.slots.contains_key(&slot.key.hash()) {
             return false;
         }
@@ -233,6 +219,10 @@ impl PlanCache {
         let Some(slot) = self.slots.get(&key.hash()).filter(|slot| slot.key == *key) else {
             return Lookup::Miss(MissCause::Absent);
         };
+        self.judge_slot(slot, current, now)
+    }
+
+    pub(crate) fn judge_slot(&self, slot: &Slot, current: &CurrentStamps<'_>, now: u64) -> Lookup {
         if let Some(age_seconds) = self.age_if_expired(slot.entry.planned_at, now) {
             return Lookup::Miss(MissCause::Expired { age_seconds, ttl_seconds: self.settings.ttl_seconds });
         }
@@ -242,7 +232,7 @@ impl PlanCache {
         }
     }
 
-    fn touch(&mut self, hash: u128, snapshot: u128) {
+    pub(crate) fn touch(&mut self, hash: u128, snapshot: u128) {
         self.uses += 1;
         if let Some(slot) = self.slots.get_mut(&hash) {
             self.recency.remove(&slot.used);
@@ -256,19 +246,24 @@ impl PlanCache {
     fn drop_if_dead(&mut self, key: &PlanKey, cause: &MissCause) {
         match cause {
             MissCause::Expired { .. } | MissCause::Stale(_) => drop(self.remove(key.hash())),
-            MissCause::Absent => self.counters.collisions += u64::from(self.slots.contains_key(&key.hash())),
-            MissCause::Custom { .. } | MissCause::Worse | MissCause::Longer | MissCause::Disabled | MissCause::Bypassed(_) => {}
+            MissCause::Absent => self.state.counters.collisions += u64::from(self.slots.contains_key(&key.hash())),
+            MissCause::Custom { .. }
+            | MissCause::Worse
+            | MissCause::Longer
+            | MissCause::Unproven { .. }
+            | MissCause::Disabled
+            | MissCause::Bypassed(_) => {}
         }
     }
 
-    fn admit(&mut self, key: PlanKey, entry: CachedPlan, current: &CurrentStamps<'_>) -> Inserted {
+    fn admit(&mut self, key: PlanKey, entry: CachedPlan, points: Points, current: &CurrentStamps<'_>) -> Inserted {
         if !self.settings.enabled {
             return Inserted::Refused("plan cache disabled");
         }
         if Bypass::demanded_by(&entry.plan.goal).is_some() {
             return Inserted::Refused("the goal belongs to a conversation");
         }
-        let slot = Slot::new(key, entry, 0, Some(current.digest()));
+        let slot = Slot::new(key, entry, 0, points, Some(current.digest()));
         if slot.stamps.mismatch(current, None).is_some() {
             return Inserted::Refused("what it was planned with has changed since");
         }
@@ -308,23 +303,51 @@ impl PlanCache {
         slot.used = self.uses;
         self.bytes += slot.bytes;
         self.recency.insert(slot.used, slot.key.hash());
+        if slot.points.length > 0 {
+            self.families.entry(slot.points.family).or_default().push(slot.key.hash());
+        }
         self.slots.insert(slot.key.hash(), slot);
     }
 
-    fn remove(&mut self, hash: u128) -> Option<Slot> {
+    pub(crate) fn remove(&mut self, hash: u128) -> Option<Slot> {
         let slot = self.slots.remove(&hash)?;
         self.recency.remove(&slot.used);
         self.bytes -= slot.bytes;
+        if let Some(of_family) = self.families.get_mut(&slot.points.family) {
+            of_family.retain(|other| *other != hash);
+            if of_family.is_empty() {
+                self.families.remove(&slot.points.family);
+            }
+        }
         Some(slot)
     }
 }
 
 impl Slot {
-    fn new(key: PlanKey, entry: CachedPlan, hits: u64, validated: Option<u128>) -> Slot {
+    fn new(key: PlanKey, entry: CachedPlan, hits: u64, points: Points, validated: Option<u128>) -> Slot {
         let stamps = EntryStamps::of(&entry.plan.stamps);
-        let bytes = ENTRY_OVERHEAD + key.fields().len() + json_bytes(&entry);
-        Slot { key, entry: Arc::new(entry), bytes, hits, stamps, validated, used: 0 }
+        let bytes = ENTRY_OVERHEAD + key.fields().len() + json_bytes(&entry) + points.bytes();
+        Slot { key, entry: Arc::new(entry), bytes, hits, points, stamps, validated, used: 0 }
     }
+}
+
+impl Slot {
+    /// Whether what the decision depended on still stands.
+    pub(crate) fn agrees(&self, current: &CurrentStamps<'_>) -> bool {
+        self.stamps.mismatch(current, self.validated).is_none()
+    }
+}
+
+impl Points {
+    /// Bytes they take.
+    fn bytes(&self) -> usize {
+        self.at.iter().map(|point| bytes_of(point)).sum()
+    }
+}
+
+/// Bytes that a point takes.
+pub(crate) fn bytes_of(point: &[Ppm]) -> usize {
+    size_of_val(point) + size_of::<Vec<Ppm>>()
 }
 
 /// Length of the entry as JSON.
@@ -346,7 +369,7 @@ mod tests {
         assert_ne!(held, other);
         let mut cache = PlanCache::new(Settings::default());
         let entry = serde_json::from_str(include_str!("../tests/fixture/entry.json")).expect("the fixture is an entry");
-        cache.put(Slot::new(held.clone(), entry, 0, None));
+        cache.put(Slot::new(held.clone(), entry, 0, Points::default(), None));
         let snapshot = Stamps::default();
         let current = CurrentStamps::of(&snapshot);
         assert!(cache.lookup(&held, &current, 0).hit().is_some());

@@ -3,24 +3,54 @@
 use crate::entry::CachedPlan;
 use crate::stamps::Mismatch;
 use crate::template::CUSTOM_PLANS_MIN;
-use ctx_types::Goal;
+use ctx_types::{Goal, Ppm};
 use std::fmt;
 use std::sync::Arc;
+
+/// Judged proposals of one distance after which no more are judged: what is unproven by then is wrong too often.
+const CHECKS_MAX: u32 = 8_192;
 
 /// Result of a lookup.
 #[derive(Clone, Debug)]
 pub enum Lookup {
     /// Every exact field agrees and everything the plan considered still stands.
     Hit(Arc<CachedPlan>),
+    /// The same, and numbers that planning reads differ by more than a template may: a semantic match, within the user's bound.
+    Near {
+        /// The decision.
+        entry: Arc<CachedPlan>,
+        /// Largest difference of any number that planning reads.
+        distance: Ppm,
+        /// Upper bound of the share of such matches that are wrong.
+        false_at_most: Ppm,
+    },
     /// Planning is needed, and why.
     Miss(MissCause),
 }
 
 impl Lookup {
+    /// Why planning is needed, in words; of a hit, that it is one.
+    pub fn cause(&self) -> String {
+        match self {
+            Lookup::Miss(cause) => cause.to_string(),
+            hit => hit.to_string(),
+        }
+    }
+
+    /// Whether the decision that was not used is to be judged beside the plan made anew: while that can still change what is
+    /// used. What was found to be worse stays so.
+    pub fn wants_verdict(&self) -> bool {
+        match self {
+            Lookup::Miss(MissCause::Custom { .. }) => true,
+            Lookup::Miss(MissCause::Unproven { checked, .. }) => *checked < CHECKS_MAX,
+            _ => false,
+        }
+    }
+
     /// The entry of a hit.
     pub fn hit(&self) -> Option<&Arc<CachedPlan>> {
         match self {
-            Lookup::Hit(entry) => Some(entry),
+            Lookup::Hit(entry) | Lookup::Near { entry, .. } => Some(entry),
             Lookup::Miss(_) => None,
         }
     }
@@ -30,6 +60,9 @@ impl fmt::Display for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Lookup::Hit(entry) => write!(f, "hit ({})", entry.kind),
+            Lookup::Near { distance, false_at_most, .. } => {
+                write!(f, "hit (semantic: inputs within {distance}, at most {false_at_most} of such matches are wrong)")
+            }
             Lookup::Miss(MissCause::Bypassed(why)) => write!(f, "bypassed ({why})"),
             Lookup::Miss(cause) => write!(f, "miss ({cause})"),
         }
@@ -59,6 +92,13 @@ pub enum MissCause {
     Worse,
     /// A template is kept, for goals that are not as long.
     Longer,
+    /// A semantic match is planned anew beside it: too few were, or this one is of the sample that always is.
+    Unproven {
+        /// How many were.
+        checked: u32,
+        /// How many of them were wrong.
+        wrong: u32,
+    },
     /// The cache is switched off.
     Disabled,
     /// This request must not use the cache.
@@ -75,6 +115,7 @@ impl fmt::Display for MissCause {
             MissCause::Custom { made } => write!(f, "custom plan {} of {CUSTOM_PLANS_MIN}", made + 1),
             MissCause::Worse => f.write_str("custom plans are better"),
             MissCause::Longer => f.write_str("longer than what the template was planned for"),
+            MissCause::Unproven { checked, wrong } => write!(f, "semantic match is checked, {wrong} of {checked} were wrong"),
             MissCause::Disabled => f.write_str("plan cache disabled"),
             MissCause::Bypassed(why) => write!(f, "bypassed: {why}"),
         }
@@ -98,7 +139,7 @@ impl Bypass {
     /// What the goal itself demands.
     pub fn demanded_by(goal: &Goal) -> Option<Bypass> {
         let talk = goal.conversation.is_some().then_some(Bypass::Conversation);
-        talk.or(goal.what_if.is_some().then_some(Bypass::WhatIf))
+        talk.or(goal.what_if.is_some().then_some(Bypass::WhatIf)).or(goal.no_cache.then_some(Bypass::Request))
     }
 
     /// The word in EXPLAIN.

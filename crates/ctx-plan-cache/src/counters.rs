@@ -19,6 +19,15 @@ pub struct Counters {
     /// Look-ups whose words were new and whose template saved planning.
     #[serde(default)]
     pub template_hits: u64,
+    /// Of these, matches that are no templates but within the user's bound.
+    #[serde(default)]
+    pub semantic_hits: u64,
+    /// Semantic matches that were planned anew to see whether they are right.
+    #[serde(default)]
+    pub semantic_checks: u64,
+    /// Plans that the regression guard took back.
+    #[serde(default)]
+    pub reverted: u64,
     /// Planning time that hits saved.
     pub saved: Micros,
     /// Misses: no entry.
@@ -53,6 +62,63 @@ impl Counters {
         (hits * 1000).checked_div(hits + self.misses())
     }
 
+    /// Both together.
+    pub(crate) fn plus(&self, other: &Counters) -> Counters {
+        self.with(other, u64::saturating_add)
+    }
+
+    /// What was counted since `before`.
+    pub(crate) fn since(&self, before: &Counters) -> Counters {
+        self.with(before, u64::saturating_sub)
+    }
+
+    /// Destructured without `..`: a new count does not compile until it is joined.
+    fn with(&self, other: &Counters, join: impl Fn(u64, u64) -> u64) -> Counters {
+        let Counters {
+            hits,
+            template_hits,
+            semantic_hits,
+            semantic_checks,
+            reverted,
+            saved,
+            absent,
+            expired,
+            stale,
+            disabled,
+            bypassed,
+            collisions,
+            inserted,
+            evicted,
+            refused,
+        } = other;
+        let named = |mine: &BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>| {
+            let mut all = mine.clone();
+            for (name, count) in theirs {
+                let entry = all.entry(name.clone()).or_default();
+                *entry = join(*entry, *count);
+            }
+            all.retain(|_, count| *count > 0);
+            all
+        };
+        Counters {
+            hits: join(self.hits, *hits),
+            template_hits: join(self.template_hits, *template_hits),
+            semantic_hits: join(self.semantic_hits, *semantic_hits),
+            semantic_checks: join(self.semantic_checks, *semantic_checks),
+            reverted: join(self.reverted, *reverted),
+            saved: Micros(join(self.saved.0, saved.0)),
+            absent: join(self.absent, *absent),
+            expired: join(self.expired, *expired),
+            stale: named(&self.stale, stale),
+            disabled: join(self.disabled, *disabled),
+            bypassed: named(&self.bypassed, bypassed),
+            collisions: join(self.collisions, *collisions),
+            inserted: join(self.inserted, *inserted),
+            evicted: join(self.evicted, *evicted),
+            refused: join(self.refused, *refused),
+        }
+    }
+
     pub(crate) fn hit(&mut self, entry: &CachedPlan) {
         match entry.kind {
             EntryKind::Literal => self.hits += 1,
@@ -67,7 +133,7 @@ impl Counters {
             MissCause::Expired { .. } => self.expired += 1,
             MissCause::Stale(mismatch) => self.changed(&mismatch.object),
             // Said of a template after the words were found to be new: counted there.
-            MissCause::Custom { .. } | MissCause::Worse | MissCause::Longer => {}
+            MissCause::Custom { .. } | MissCause::Worse | MissCause::Longer | MissCause::Unproven { .. } => {}
             MissCause::Disabled => self.disabled += 1,
             MissCause::Bypassed(why) => self.went_around(*why),
         }

@@ -1,5 +1,7 @@
 //! One cached decision. Immutable once made; what changes with use (recency, hits) is kept beside it.
 
+use crate::key::PlanKey;
+use crate::template::TemplateKey;
 use ctx_types::{Goal, Micros, Plan, Sensitivity, Tokens};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -41,6 +43,30 @@ pub struct CachedPlan {
     /// Tokens of the goal that it was planned for: its bounds hold for goals of no more.
     #[serde(default)]
     pub goal_tokens: Tokens,
+    /// What the goal shares decisions with: its family, or itself alone.
+    #[serde(default)]
+    pub scope: Scope,
+}
+
+/// Goals that are watched and pinned together: a family, or one goal where it has none. A hash in hex.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Scope(String);
+
+impl Scope {
+    /// Of a family.
+    pub fn of_family(key: &TemplateKey) -> Scope {
+        Scope(key.family.digest())
+    }
+
+    /// Of one goal.
+    pub fn of_goal(key: &PlanKey) -> Scope {
+        Scope(key.digest())
+    }
+
+    /// The hash; none of an entry written before there were scopes.
+    pub(crate) fn hash(&self) -> Option<u128> {
+        u128::from_str_radix(&self.0, 16).ok()
+    }
 }
 
 impl CachedPlan {

@@ -4,7 +4,6 @@
 //! collision of the hash is never a hit. What the decision depends on (sources' content, prices, statistics) is not here
 //! but in the [stamps](crate::stamps).
 
-use crate::template::Template;
 use ctx_types::goal::{Hint, UncertainLatency};
 use ctx_types::{Constraints, Goal, Objective, Principal, Sensitivity, SourceName, Weights};
 use sha2::{Digest, Sha256};
@@ -12,7 +11,7 @@ use std::borrow::Cow;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 /// Version of the key's form. Part of every key: entries of another version are never hit.
-pub const KEY_SCHEMA_VERSION: u32 = 3;
+pub const KEY_SCHEMA_VERSION: u32 = 4;
 
 /// What a literal key is made of.
 #[derive(Clone, Copy, Debug)]
@@ -44,13 +43,18 @@ impl PlanKey {
         key
     }
 
-    /// The key that this request shares with others that mean the same kind of thing: normalized intent and probe signature
-    /// in place of the words.
-    pub fn template(input: &KeyInput<'_>, template: &Template<'_>) -> PlanKey {
-        let mut key = PlanKey { hash: 0, fields: Vec::with_capacity(768) };
-        write_fields(&mut key.fields, input, |out| template.write(out));
-        key.hash = hash_of(&key.fields);
-        key
+    /// A key with something else in place of the words.
+    pub(crate) fn written(input: &KeyInput<'_>, words: impl FnOnce(&mut Vec<u8>)) -> PlanKey {
+        let mut fields = Vec::with_capacity(768);
+        write_fields(&mut fields, input, words);
+        PlanKey::from_fields(fields)
+    }
+
+    /// The key of one decision of a family: its fields, and behind them the decision.
+    pub(crate) fn with(&self, decision: &[u8]) -> PlanKey {
+        let mut fields = self.fields.clone();
+        fields.extend_from_slice(decision);
+        PlanKey::from_fields(fields)
     }
 
     /// Becomes the key of `input`, keeping the buffer: callers that look up often reuse one key.
@@ -106,7 +110,8 @@ pub fn canonical_text(text: &str) -> Cow<'_, str> {
 const LITERAL: u8 = 0;
 
 fn write_fields(out: &mut Vec<u8>, input: &KeyInput<'_>, words: impl FnOnce(&mut Vec<u8>)) {
-    let Goal { text: _, sources: _, constraints, weights, objective, principal, conversation, seed, hints, what_if } = input.goal;
+    let Goal { text: _, sources: _, constraints, weights, objective, principal, conversation, seed, hints, no_cache: _, what_if } =
+        input.goal;
     out.extend_from_slice(&KEY_SCHEMA_VERSION.to_le_bytes());
     write_text(out, input.planner_version);
     write_text(out, input.configuration);

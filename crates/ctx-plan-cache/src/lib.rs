@@ -21,25 +21,40 @@
 //! assert!(matches!(found, Lookup::Miss(MissCause::Absent)));
 //! ```
 //!
-//! Reading order: [`key`] → [`template`] → [`stamps`] → [`entry`] → [`cause`] → [`cache`] → [`admission`] → [`counters`] → [`persist`] → [`listing`].
+//! Reading order: [`key`] → [`template`] → [`semantic`] → [`stamps`] → [`entry`] → [`cause`] → [`cache`] → [`propose`] →
+//! [`admission`] → [`guard`] → [`pin`] → [`hold`] → [`counters`] → [`persist`] → `join` → [`listing`]; answers, apart: [`results`].
 
 pub mod admission;
 pub mod cache;
 pub mod cause;
 pub mod counters;
 pub mod entry;
+pub mod guard;
+mod hashed;
+pub mod hold;
+mod join;
 pub mod key;
 pub mod listing;
 pub mod persist;
+pub mod pin;
+pub mod propose;
+pub mod results;
+pub mod semantic;
 pub mod stamps;
+mod state;
 pub mod template;
 
 pub use cache::{Inserted, PlanCache, Settings};
 pub use cause::{Bypass, Lookup, MissCause};
 pub use counters::Counters;
-pub use entry::{CachedPlan, EntryKind};
+pub use entry::{CachedPlan, EntryKind, Scope};
+pub use guard::{Revert, Run, Worse};
+pub use hold::Unpinned;
 pub use key::{KEY_SCHEMA_VERSION, KeyInput, PlanKey, canonical_text};
 pub use listing::CacheRow;
 pub use persist::{LoadReport, PersistError};
+pub use pin::{Pin, PinnedBy};
+pub use propose::Proposal;
+pub use results::{FoundResult, ResultCounters, ResultSettings, Results, StoredResult};
 pub use stamps::{ABSENT_VERSION, CurrentStamps, Mismatch, PER_GOAL_PREFIX, PerGoal, Stamps};
-pub use template::{CUSTOM_PLANS_MIN, Template};
+pub use template::{CUSTOM_PLANS_MIN, Template, TemplateKey, Verdict};

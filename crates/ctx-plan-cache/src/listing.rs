@@ -74,7 +74,8 @@ impl PlanCache {
     }
 }
 
-fn shown(text: &str, sensitivity: Sensitivity) -> String {
+/// A goal in one line, shortened; withheld from `confidential` up.
+pub(crate) fn shown(text: &str, sensitivity: Sensitivity) -> String {
     if sensitivity >= Sensitivity::Confidential {
         return format!("({sensitivity})");
     }

@@ -2,21 +2,23 @@
 //!
 //! ```text
 //! "ctxrt-plan-cache" · format version u32 · { length u32 · checksum u64 · payload }*
-//! payload: hits u64 · key length u32 · key fields · entry as JSON
+//! first payload: what the cache learned about itself, as JSON
+//! others: hits u64 · key length u32 · key fields · family length u32 · points u32 · numbers each u32 · { number u32 }* · entry as JSON
 //! ```
 //!
 //! Numbers are little-endian; the checksum is the first 64 bits of SHA-256 over the payload; entries go from the least to
 //! the most recently used, so that order survives. Stamps are compared at the first look-up, as always.
 
-use crate::cache::{PlanCache, Settings};
+use crate::cache::{PlanCache, Points, Settings, Slot};
 use crate::entry::CachedPlan;
 use crate::key::{KEY_SCHEMA_VERSION, PlanKey, hash_of};
-use ctx_types::Sensitivity;
+use crate::state::State;
 use ctx_types::plan::PLAN_SCHEMA_VERSION;
+use ctx_types::{Ppm, Sensitivity};
 
 const MAGIC: &[u8] = b"ctxrt-plan-cache";
 /// Version of the layout above.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// What was found in persisted bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +36,14 @@ pub struct LoadReport {
 }
 
 impl LoadReport {
+    pub(crate) fn other_planner(&mut self, found: &str) {
+        self.dropped(&PersistError::OtherPlanner { found: found.to_owned() });
+    }
+
+    pub(crate) fn no_room(&mut self) {
+        self.dropped(&PersistError::NoRoom);
+    }
+
     fn dropped(&mut self, why: &PersistError) {
         self.dropped += 1;
         let why = why.to_string();
@@ -81,37 +91,20 @@ impl PlanCache {
         let mut out = Vec::with_capacity(self.bytes() + MAGIC.len() + 4);
         out.extend_from_slice(MAGIC);
         out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        write_payload(&mut out, &serde_json::to_vec(&self.state).expect("a state has string keys only"));
         for slot in self.by_recency().filter(|slot| slot.entry.sensitivity() < Sensitivity::Confidential) {
-            let payload = payload(slot.hits, slot.key.fields(), &slot.entry);
-            let length = u32::try_from(payload.len()).expect("an entry is bounded by a share of the cache's bytes");
-            out.extend_from_slice(&length.to_le_bytes());
-            out.extend_from_slice(&checksum(&payload).to_le_bytes());
-            out.extend_from_slice(&payload);
+            write_payload(&mut out, &payload(slot));
         }
         out
     }
 
-    /// Takes in what another cache wrote by [`PlanCache::to_bytes`]. Entries that stand here already stay; nothing is pushed out.
-    /// Stamps are compared at the first look-up: a plan over other sources or prices than these is a miss that says so.
+    /// Takes in the plans that another cache wrote by [`PlanCache::to_bytes`]; what it learned about itself stays with it. Entries
+    /// that stand here already stay; nothing is pushed out. Stamps are compared at the first look-up: a plan over other sources or
+    /// prices than these is a miss that says so.
     pub fn import(&mut self, bytes: &[u8], now: u64, planner_version: &str) -> LoadReport {
         let mut report = LoadReport::default();
-        let mut entries = Vec::new();
-        if let Err(why) = read_all(bytes, &mut entries, &mut report) {
-            report.dropped(&why);
-        }
-        for (key, entry, hits) in entries {
-            if entry.plan.planner_version != planner_version {
-                report.dropped(&PersistError::OtherPlanner { found: entry.plan.planner_version.clone() });
-            } else if self.age_if_expired(entry.planned_at, now).is_some() {
-                report.expired += 1;
-            } else if self.holds(&key) {
-                report.known += 1;
-            } else if self.restore(key, entry, hits) {
-                report.loaded += 1;
-            } else {
-                report.dropped(&PersistError::NoRoom);
-            }
-        }
+        let (_, entries) = read(bytes, &mut report);
+        self.take_in(entries, now, planner_version, &mut report);
         report
     }
 
@@ -119,36 +112,55 @@ impl PlanCache {
     pub fn from_bytes(bytes: &[u8], settings: Settings, now: u64) -> (PlanCache, LoadReport) {
         let mut cache = PlanCache::new(settings);
         let mut report = LoadReport::default();
-        let mut entries = Vec::new();
-        if let Err(why) = read_all(bytes, &mut entries, &mut report) {
-            report.dropped(&why);
-        }
+        let (state, entries) = read(bytes, &mut report);
+        cache.state = state;
         // Newest first, so that the bound drops the oldest; then back into order of use.
         let mut kept = Vec::new();
         let mut room = PlanCache::new(settings);
-        for (key, entry, hits) in entries.into_iter().rev() {
+        for loaded in entries.into_iter().rev() {
+            let Loaded { key, entry, hits, points } = loaded.clone();
             if cache.age_if_expired(entry.planned_at, now).is_some() {
                 report.expired += 1;
-            } else if room.restore(key.clone(), entry.clone(), hits) {
-                kept.push((key, entry, hits));
+            } else if room.restore(key, entry, hits, points) {
+                kept.push(loaded);
             } else {
-                report.dropped(&PersistError::NoRoom);
+                report.no_room();
             }
         }
-        for (key, entry, hits) in kept.into_iter().rev() {
-            report.loaded += usize::from(cache.restore(key, entry, hits));
+        for Loaded { key, entry, hits, points } in kept.into_iter().rev() {
+            report.loaded += usize::from(cache.restore(key, entry, hits, points));
         }
+        cache.stored();
         (cache, report)
     }
 }
 
-type Loaded = (PlanKey, CachedPlan, u64);
+#[derive(Clone)]
+pub(crate) struct Loaded {
+    pub(crate) key: PlanKey,
+    pub(crate) entry: CachedPlan,
+    pub(crate) hits: u64,
+    pub(crate) points: Points,
+}
 
-fn read_all(bytes: &[u8], entries: &mut Vec<Loaded>, report: &mut LoadReport) -> Result<(), PersistError> {
+/// What is usable of the bytes; what is not, is reported.
+pub(crate) fn read(bytes: &[u8], report: &mut LoadReport) -> (State, Vec<Loaded>) {
+    let (mut state, mut entries) = (State::default(), Vec::new());
+    if let Err(why) = read_all(bytes, &mut state, &mut entries, report) {
+        report.dropped(&why);
+    }
+    (state, entries)
+}
+
+fn read_all(bytes: &[u8], state: &mut State, entries: &mut Vec<Loaded>, report: &mut LoadReport) -> Result<(), PersistError> {
     let mut rest = bytes.strip_prefix(MAGIC).ok_or(PersistError::Foreign)?;
     let found = take_u32(&mut rest).ok_or(PersistError::Torn)?;
     if found != FORMAT_VERSION {
         return Err(PersistError::OtherVersion { found });
+    }
+    match next_payload(&mut rest)?.and_then(|payload| serde_json::from_slice(payload).map_err(|_| PersistError::OtherSchema)) {
+        Ok(read) => *state = read,
+        Err(why) => report.dropped(&why),
     }
     while !rest.is_empty() {
         let payload = next_payload(&mut rest)?;
@@ -168,13 +180,25 @@ fn next_payload<'a>(rest: &mut &'a [u8]) -> Result<Result<&'a [u8], PersistError
     Ok(if checksum(payload) == expected { Ok(payload) } else { Err(PersistError::Checksum) })
 }
 
-fn payload(hits: u64, fields: &[u8], entry: &CachedPlan) -> Vec<u8> {
-    let length = u32::try_from(fields.len()).expect("a key is bounded by the entry that holds it");
-    let mut out = Vec::with_capacity(fields.len() + 4096);
-    out.extend_from_slice(&hits.to_le_bytes());
+fn write_payload(out: &mut Vec<u8>, payload: &[u8]) {
+    let length = u32::try_from(payload.len()).expect("a payload is bounded by a share of the cache's bytes");
     out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(&checksum(payload).to_le_bytes());
+    out.extend_from_slice(payload);
+}
+
+fn payload(slot: &Slot) -> Vec<u8> {
+    let count = |count: usize| u32::try_from(count).expect("a key is bounded by the entry that holds it").to_le_bytes();
+    let fields = slot.key.fields();
+    let mut out = Vec::with_capacity(fields.len() + 4096);
+    out.extend_from_slice(&slot.hits.to_le_bytes());
+    out.extend_from_slice(&count(fields.len()));
     out.extend_from_slice(fields);
-    serde_json::to_writer(&mut out, entry).expect("a plan has string keys only and a vector takes every byte");
+    out.extend_from_slice(&count(slot.points.length));
+    out.extend_from_slice(&count(slot.points.at.len()));
+    out.extend_from_slice(&count(slot.points.at.first().map_or(0, Vec::len)));
+    slot.points.at.iter().flatten().for_each(|number| out.extend_from_slice(&number.0.to_le_bytes()));
+    serde_json::to_writer(&mut out, slot.entry.as_ref()).expect("a plan has string keys only and a vector takes every byte");
     out
 }
 
@@ -182,9 +206,23 @@ fn read_entry(mut payload: &[u8]) -> Option<Loaded> {
     let hits = u64::from_le_bytes(take(&mut payload, 8)?.try_into().ok()?);
     let length = take_u32(&mut payload)? as usize;
     let fields = take(&mut payload, length)?;
+    let points = read_points(fields, &mut payload)?;
     let entry: CachedPlan = serde_json::from_slice(payload).ok()?;
     let same_versions = fields.starts_with(&KEY_SCHEMA_VERSION.to_le_bytes()) && entry.plan.schema_version == PLAN_SCHEMA_VERSION;
-    same_versions.then(|| (PlanKey::from_fields(fields.to_vec()), entry, hits))
+    same_versions.then(|| Loaded { key: PlanKey::from_fields(fields.to_vec()), entry, hits, points })
+}
+
+/// The family's hash is computed anew, never trusted.
+fn read_points(fields: &[u8], payload: &mut &[u8]) -> Option<Points> {
+    let length = take_u32(payload)? as usize;
+    let (count, numbers) = (take_u32(payload)? as usize, take_u32(payload)? as usize);
+    let mut words = take(payload, count.checked_mul(numbers)?.checked_mul(4)?)?;
+    let mut at = Vec::with_capacity(count);
+    for _ in 0..count {
+        at.push((0..numbers).map(|_| take_u32(&mut words).map(Ppm)).collect::<Option<Vec<_>>>()?);
+    }
+    let family = if length == 0 { 0 } else { hash_of(fields.get(..length)?) };
+    Some(Points { family, length, at })
 }
 
 fn checksum(payload: &[u8]) -> u64 {

@@ -2,25 +2,43 @@
 
 use crate::PlanError;
 use crate::write::{identify, seed_of};
+use ctx_candidates::is_high_risk;
 use ctx_cost::evidence;
-use ctx_types::{AccessPath, Catalog, Goal, Intent, Plan, Probe, SourceName};
+use ctx_types::intent::{AnswerShape, EvidenceShape};
+use ctx_types::{AccessPath, Catalog, Goal, Intent, Plan, Ppm, Probe, SourceName};
 use std::fmt::Write;
 
-/// Bins of P(evidence): half a decile.
-const BINS: u32 = 20;
 /// Passages at which P(evidence) is looked at: few and many.
 const READ: [f64; 2] = [5.0, 50.0];
-/// Ranked paths that a source's signature tells.
+/// Ranked paths whose P(evidence) planning reads.
 const PATHS: [AccessPath; 3] = [AccessPath::Bm25, AccessPath::Dense, AccessPath::HybridLinear];
 
-/// What each source says about a goal, in the bins within which plans do not differ: identifiers found (none, one, many), P(evidence) by
-/// path and depth, columns and certainty of a reading over tables.
-pub fn signature(catalog: &Catalog, sources: &[SourceName], probe: &Probe, intent: &Intent) -> Vec<String> {
-    sources.iter().map(|name| of_source(catalog, name, probe, intent)).collect()
+/// What planning reads of a goal, words apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signature {
+    /// What must agree exactly, per source: identifiers found (none, one, many), table and columns of a reading. Before them
+    /// what rules decide by.
+    pub exact: Vec<String>,
+    /// The numbers: shares of answer and evidence shapes, and per source the share of its kind, P(evidence) by path and depth,
+    /// P(a reading is right). Their order follows from the sources.
+    pub inputs: Vec<Ppm>,
 }
 
-fn of_source(catalog: &Catalog, name: &SourceName, probe: &Probe, intent: &Intent) -> String {
-    let mut text = String::with_capacity(64);
+/// What planning reads of this goal over these sources.
+pub fn signature(catalog: &Catalog, sources: &[SourceName], probe: &Probe, intent: &Intent) -> Signature {
+    let mut signature = Signature { exact: Vec::with_capacity(sources.len() + 1), inputs: Vec::with_capacity(16 + 8 * sources.len()) };
+    signature.exact.push(if is_high_risk(intent) { "high risk" } else { "" }.to_owned());
+    signature.inputs.extend(AnswerShape::ALL.iter().map(|shape| intent.answer.of(*shape)));
+    signature.inputs.extend(EvidenceShape::ALL.iter().map(|shape| intent.evidence.of(*shape)));
+    for name in sources {
+        let text = of_source(catalog, name, probe, intent, &mut signature.inputs);
+        signature.exact.push(text);
+    }
+    signature
+}
+
+fn of_source(catalog: &Catalog, name: &SourceName, probe: &Probe, intent: &Intent, inputs: &mut Vec<Ppm>) -> String {
+    let mut text = String::with_capacity(16);
     let Some((said, entry)) = probe.sources.get(name).zip(catalog.sources.get(name)) else { return text };
     for found in &said.identifiers {
         text.push(match found.passages {
@@ -29,17 +47,16 @@ fn of_source(catalog: &Catalog, name: &SourceName, probe: &Probe, intent: &Inten
             _ => 'n',
         });
     }
+    inputs.push(intent.sources.of(entry.kind));
     let features = evidence::before(Some(said), entry);
     for path in PATHS {
-        for read in READ {
-            let expected = evidence::expected(path, features.as_ref(), read, entry.passages, intent);
-            // Writing to a text cannot fail.
-            let _ = write!(text, " {}", expected.value.bin(BINS));
-        }
+        inputs.extend(READ.map(|read| evidence::expected(path, features.as_ref(), read, entry.passages, intent).value));
     }
     if let Some(table) = &said.table {
         let refused = if table.refusal.is_some() { "refused" } else { "read" };
-        let _ = write!(text, " {refused} {} {:?} {:?} {}", table.probability.bin(BINS), table.table, table.columns, table.values.len());
+        // Writing to a text cannot fail.
+        let _ = write!(text, " {refused} {} {:?} {:?}", table.table, table.columns, table.values.len());
+        inputs.push(table.probability);
     }
     text
 }

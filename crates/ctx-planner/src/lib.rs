@@ -21,7 +21,7 @@ mod stamps;
 mod what_if;
 mod write;
 
-pub use bind::signature;
+pub use bind::{Signature, signature};
 pub use ctx_types::{Denial, Settings};
 pub use error::PlanError;
 pub use inputs::{Inputs, Planned};

@@ -31,13 +31,14 @@ pub mod replay;
 mod runtime;
 pub mod session;
 mod shared;
+mod stored;
 mod what_if;
 
 pub use clock::SystemClock;
 // What replies hold.
 pub use config::{Config, ConfigError, ConfigProblem, ConfigWarning, Loaded, SettingRow};
 pub use ctx_cost::statistics::{Origin, StatRow, Statistics, StatisticsError};
-pub use ctx_plan_cache::{CacheRow, Counters, LoadReport};
+pub use ctx_plan_cache::{CacheRow, Counters, LoadReport, Pin, PinnedBy, ResultCounters, Unpinned};
 pub use ctx_simulate::{BatchTotal, Simulation};
 pub use error::RuntimeError;
 pub use explain::{ExplainInputs, ExplainOptions};

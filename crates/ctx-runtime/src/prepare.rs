@@ -5,12 +5,16 @@
 
 use crate::RuntimeError;
 use crate::runtime::Inner;
+use crate::stored::Asked;
 use ctx_cost::statistics::Statistics;
-use ctx_plan_cache::{Bypass, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, MissCause, PlanKey, Stamps, Template};
+use ctx_plan_cache::{
+    Bypass, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, MissCause, PlanKey, Scope, Stamps, Template, TemplateKey, Verdict,
+};
 use ctx_planner::{Inputs, PlanError, Planned, Planner};
 use ctx_types::catalog::SourceState;
+use ctx_types::goal::Hint;
 use ctx_types::{
-    Catalog, Constraints, Denial, Goal, Infeasible, Intent, Micros, Probe, Sensitivity, Settings, SourceName, Status, Weights,
+    Catalog, Constraints, ContentId, Denial, Goal, Infeasible, Intent, Micros, Probe, Sensitivity, Settings, SourceName, Status, Weights,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,6 +87,10 @@ pub struct Prepared {
     pub choice: Choice,
     /// Plan cache: hit or miss and why.
     pub plan_cache: String,
+    /// What the goal shares decisions with; none where the plan cache was not asked.
+    pub(crate) scope: Option<Scope>,
+    /// The stored answer, where answers are kept.
+    pub(crate) stored: Option<Asked>,
     /// Time from goal to decision.
     pub planning: Micros,
     /// Remarks of this preparation: a store that could not be refreshed, a detector that was down.
@@ -158,28 +166,45 @@ struct Request<'a> {
     denials: &'a [Denial],
     statistics: &'a Statistics,
     settings: &'a Settings,
+    /// Neither plan nor answer of an earlier request is wanted.
+    fresh: bool,
 }
 
-/// A decision that no cached plan of these very words gave.
-struct Made {
+/// A decision with what it was made from.
+struct Decided {
     choice: Choice,
     probe: Probe,
     /// What the cache said.
     told: String,
+    scope: Option<Scope>,
+}
+
+impl Decided {
+    /// Without the plan cache.
+    fn aside((choice, probe, _): (Choice, Probe, Micros), told: impl Into<String>) -> Decided {
+        Decided { choice, probe, told: told.into(), scope: None }
+    }
+}
+
+/// A decision that no cached plan of these very words gave.
+struct Made {
+    decided: Decided,
     /// What planning took; nothing where a template was bound.
     planning: Micros,
-    /// The key of the kind, if it was planned on its own.
-    custom: Option<PlanKey>,
+    /// If it was planned on its own: the key of its kind, and how the nearest decision of the kind would have done.
+    custom: Option<(TemplateKey, Option<Verdict>)>,
 }
 
 impl Inner {
     /// The decision for a goal. Errors are bad input and plugins that cannot be described; `Infeasible` is a decision.
     pub(crate) async fn prepare(&self, goal: &Goal, mode: Mode) -> Result<Prepared, RuntimeError> {
         let start = self.parts.clock.monotonic();
-        let goal = self.effective(goal);
+        let mut goal = self.effective(goal);
         if goal.text.trim().is_empty() {
             return Err(PlanError::EmptyGoal.into());
         }
+        // How a goal is asked is no part of the plan: it has the id that it has with the caches.
+        let fresh = std::mem::take(&mut goal.no_cache);
         let mut notes = self.freshen(&goal).await;
         let snapshot = self.snapshot().await?;
         let catalog = match &goal.what_if {
@@ -200,11 +225,16 @@ impl Inner {
             denials: &denials,
             statistics: &statistics,
             settings: &settings,
+            fresh,
         };
-        let (mut choice, probe, plan_cache) = self.decide(&request, mode).await?;
+        let Decided { mut choice, probe, told: plan_cache, scope } = self.decide(&request, mode).await?;
+        let stored = self.answer_beside(&request, &choice, mode, scope.is_some());
+        if let Some(asked) = stored.as_ref().filter(|asked| mode.explains() || asked.given.is_some()) {
+            notes.push(asked.told.clone());
+        }
         let planning = self.parts.clock.monotonic() - start;
         if mode.explains() {
-            self.detail(&request, &mut choice, &probe, mode).await;
+            self.detail(&request, &mut choice, &probe, mode, scope.as_ref()).await;
         }
         Ok(Prepared {
             catalog,
@@ -212,6 +242,8 @@ impl Inner {
             choice,
             probe,
             plan_cache,
+            scope,
+            stored,
             planning,
             goal,
             limits,
@@ -219,6 +251,18 @@ impl Inner {
             statistics,
             notes,
         })
+    }
+
+    /// What the stored answers hold for this request; nothing where the caches are not asked.
+    fn answer_beside(&self, request: &Request<'_>, choice: &Choice, mode: Mode, cached: bool) -> Option<Asked> {
+        let Choice::Planned(planned) = choice else { return None };
+        if !cached || !self.config.runtime.result_cache.enabled || matches!(mode, Mode::Record | Mode::Generic) {
+            return None;
+        }
+        let declared = request.limits.sensitivity.unwrap_or(Sensitivity::Public);
+        let label = planned.plan.intent.sensitivity.max(declared).max(label(&request.snapshot.catalog, Some(planned)));
+        let stamps = request.snapshot.stamps(request);
+        self.stored_answer(&PlanKey::literal(&key_input(request)), &stamps, choice, mode, label)
     }
 
     /// Configured weights hold unless the request brings its own.
@@ -282,39 +326,38 @@ impl Inner {
         }
     }
 
-    async fn decide(&self, request: &Request<'_>, mode: Mode) -> Result<(Choice, Probe, String), RuntimeError> {
+    async fn decide(&self, request: &Request<'_>, mode: Mode) -> Result<Decided, RuntimeError> {
         let aside = match mode {
             Mode::Generic => Some((Probe::default(), "not used: a generic plan")),
             Mode::Record => Some((self.probe(request).await, "not used: the run is recorded")),
             Mode::Run | Mode::Analyze | Mode::Peek | Mode::Explain => None,
         };
         if let Some((probe, told)) = aside {
-            let (choice, probe, _) = self.plan_on(request, probe)?;
-            return Ok((choice, probe, told.to_owned()));
+            return Ok(Decided::aside(self.plan_on(request, probe)?, told));
         }
-        if let Some(why) = Bypass::demanded_by(request.goal) {
+        let asked = request.fresh.then_some(Bypass::Request);
+        if let Some(why) = Bypass::demanded_by(request.goal).or(asked) {
             let told =
                 if mode.leaves_traces() { self.cache().bypass(why).to_string() } else { format!("bypassed ({why})", why = why.as_str()) };
-            let (choice, probe, _) = self.plan_anew(request).await?;
-            return Ok((choice, probe, told));
+            return Ok(Decided::aside(self.plan_anew(request).await?, told));
         }
         let stamps = request.snapshot.stamps(request);
         let key = PlanKey::literal(&key_input(request));
         let found = self.look_up(&key, &stamps, mode);
         let told = found.to_string();
         if let Some(planned) = self.reuse(request, &found)? {
-            return Ok((Choice::Planned(planned), Probe::default(), told));
+            let scope = found.hit().map(|entry| entry.scope.clone());
+            return Ok(Decided { choice: Choice::Planned(planned), probe: Probe::default(), told, scope });
         }
         if !mode.leaves_traces() {
-            let made = self.make(request, &stamps, told, mode).await?;
-            return Ok((made.choice, made.probe, made.told));
+            return Ok(self.make(request, &key, &stamps, told, mode).await?.decided);
         }
         self.plan_once(request, key, &stamps, told).await
     }
 
     /// The key that goals of the same kind share. None for goals whose words raise their label: nothing made for them serves
     /// another.
-    fn template(&self, request: &Request<'_>, probe: &Probe) -> Option<(PlanKey, Intent)> {
+    fn template(&self, request: &Request<'_>, probe: &Probe) -> Option<(TemplateKey, Intent)> {
         let open = request.limits.sensitivity.is_none_or(|label| label < Sensitivity::Confidential);
         if !open || probe.sources.is_empty() || !self.config.runtime.plan_cache.enabled {
             return None;
@@ -323,38 +366,20 @@ impl Inner {
         if intent.sensitivity >= Sensitivity::Confidential {
             return None;
         }
-        let signature = ctx_planner::signature(&request.snapshot.catalog, request.sources, probe, &intent);
+        let ctx_planner::Signature { exact, inputs } = ctx_planner::signature(&request.snapshot.catalog, request.sources, probe, &intent);
         let question = request.goal.text.contains('?');
-        let words = Template { intent: &intent, question, signature: &signature, goal_tokens: probe.goal_tokens };
-        let key = PlanKey::template(&key_input(request), &words);
+        let words = Template { intent: &intent, question, signature: &exact, inputs: &inputs, goal_tokens: probe.goal_tokens };
+        let key = TemplateKey::of(&key_input(request), &words);
         Some((key, intent))
     }
 
-    /// The decision of a template for this goal, if one stands and is as good as planning anew; and what the cache said.
-    fn bind(
-        &self,
-        request: &Request<'_>,
-        template: Option<&(PlanKey, Intent)>,
-        probe: &Probe,
-        stamps: &Stamps,
-        told: String,
-        mode: Mode,
-    ) -> Result<(Option<Arc<Planned>>, String), RuntimeError> {
-        let Some((key, intent)) = template else { return Ok((None, told)) };
+    /// What the kind's decisions say to this goal.
+    fn look_up_template(&self, key: &TemplateKey, tenant: &str, stamps: &Stamps, mode: Mode) -> Lookup {
         let (current, now) = (CurrentStamps::of(stamps), self.now());
-        let found = if mode.leaves_traces() {
-            self.cache().lookup_template(key, probe.goal_tokens, &current, now)
+        if mode.leaves_traces() {
+            self.cache().lookup_template(key, tenant, &current, now)
         } else {
-            self.cache().peek_template(key, probe.goal_tokens, &current, now)
-        };
-        match &found {
-            Lookup::Hit(entry) => {
-                let configuration = &request.settings.configuration_digest;
-                let planned = self.planner.bind(&entry.plan, request.goal, intent.clone(), configuration)?;
-                Ok((Some(Arc::new(planned)), found.to_string()))
-            }
-            Lookup::Miss(MissCause::Absent) => Ok((None, told)),
-            Lookup::Miss(cause) => Ok((None, format!("{told}; template: {cause}"))),
+            self.cache().peek_template(key, tenant, &current, now)
         }
     }
 
@@ -380,48 +405,119 @@ impl Inner {
     }
 
     /// Single flight: of several requests with one key, one plans and the others take its entry.
-    async fn plan_once(
-        &self,
-        request: &Request<'_>,
-        key: PlanKey,
-        stamps: &Stamps,
-        told: String,
-    ) -> Result<(Choice, Probe, String), RuntimeError> {
+    async fn plan_once(&self, request: &Request<'_>, key: PlanKey, stamps: &Stamps, told: String) -> Result<Decided, RuntimeError> {
         let flight = self.flights.join(key.hash());
         let _turn = flight.turn().await;
-        if let Some(planned) = self.reuse(request, &self.look_up(&key, stamps, Mode::Peek))? {
-            return Ok((Choice::Planned(planned), Probe::default(), format!("{told}; planned by a concurrent request")));
+        let found = self.look_up(&key, stamps, Mode::Peek);
+        if let Some(planned) = self.reuse(request, &found)? {
+            let scope = found.hit().map(|entry| entry.scope.clone());
+            let told = format!("{told}; planned by a concurrent request");
+            return Ok(Decided { choice: Choice::Planned(planned), probe: Probe::default(), told, scope });
         }
-        let Made { choice, probe, told, planning, custom } = self.make(request, stamps, told, Mode::Run).await?;
-        if let Choice::Planned(planned) = &choice {
+        let Made { decided, planning, custom } = self.make(request, &key, stamps, told, Mode::Run).await?;
+        if let Choice::Planned(planned) = &decided.choice {
             let entry = CachedPlan {
                 kind: EntryKind::Literal,
                 plan: Arc::new(planned.plan.clone()),
                 label: label(&request.snapshot.catalog, Some(planned)),
                 planning,
                 planned_at: self.now(),
-                goal_tokens: probe.goal_tokens,
+                goal_tokens: decided.probe.goal_tokens,
+                scope: decided.scope.clone().unwrap_or_default(),
             };
             let current = CurrentStamps::of(stamps);
             let mut cache = self.cache();
-            if let Some(template) = custom.filter(|_| entry.sensitivity() < Sensitivity::Confidential) {
-                cache.custom(template, &entry, request.goal.weights.cost_of_time(planning), &current);
+            if let Some((template, verdict)) = custom.filter(|_| entry.sensitivity() < Sensitivity::Confidential) {
+                cache.custom(&template, &entry, request.goal.weights.cost_of_time(planning), verdict.as_ref(), &current);
             }
             cache.insert(key, entry, &current);
         }
-        Ok((choice, probe, told))
+        Ok(decided)
     }
 
-    /// The decision for words that are new: of their kind's template, or planned.
-    async fn make(&self, request: &Request<'_>, stamps: &Stamps, told: String, mode: Mode) -> Result<Made, RuntimeError> {
+    /// The decision for words that are new: of their kind, or planned.
+    async fn make(&self, request: &Request<'_>, key: &PlanKey, stamps: &Stamps, told: String, mode: Mode) -> Result<Made, RuntimeError> {
         let probe = self.probe(request).await;
-        let template = self.template(request, &probe);
-        let (bound, told) = self.bind(request, template.as_ref(), &probe, stamps, told, mode)?;
-        if let Some(planned) = bound {
-            return Ok(Made { choice: Choice::Planned(planned), probe, told, planning: Micros(0), custom: None });
+        let Some((template, intent)) = self.template(request, &probe) else {
+            let scope = Scope::of_goal(key);
+            let (choice, told, planning) = self.plan_held(request, &probe, &scope, told)?;
+            return Ok(Made { decided: Decided { choice, probe, told, scope: Some(scope) }, planning, custom: None });
+        };
+        let (scope, tenant) = (Scope::of_family(&template), &request.goal.principal.tenant);
+        let found = self.look_up_template(&template, tenant, stamps, mode);
+        if let Some(entry) = found.hit() {
+            let planned = self.planner.bind(&entry.plan, request.goal, intent, &request.settings.configuration_digest)?;
+            let choice = Choice::Planned(Arc::new(planned));
+            let decided = Decided { choice, probe, told: found.to_string(), scope: Some(scope) };
+            return Ok(Made { decided, planning: Micros(0), custom: None });
         }
-        let (choice, probe, planning) = self.plan_on(request, probe)?;
-        Ok(Made { choice, probe, told, planning, custom: template.map(|(key, _)| key) })
+        let told = match &found {
+            Lookup::Miss(MissCause::Absent) => told,
+            Lookup::Miss(MissCause::Unproven { .. }) => format!("{told}; {found}"),
+            found => format!("{told}; template: {}", found.cause()),
+        };
+        let (choice, told, planning) = self.plan_held(request, &probe, &scope, told)?;
+        let verdict =
+            if mode.leaves_traces() && found.wants_verdict() { self.verdict(request, &template, &probe, &choice, stamps)? } else { None };
+        let decided = Decided { choice, probe, told, scope: Some(scope) };
+        Ok(Made { decided, planning, custom: Some((template, verdict)) })
+    }
+
+    /// How the nearest decision of the kind would have done for this goal, which was planned on its own.
+    fn verdict(
+        &self,
+        request: &Request<'_>,
+        template: &TemplateKey,
+        probe: &Probe,
+        choice: &Choice,
+        stamps: &Stamps,
+    ) -> Result<Option<Verdict>, RuntimeError> {
+        let Choice::Planned(cold) = choice else { return Ok(None) };
+        let nearest = self.cache().nearest(template, &CurrentStamps::of(stamps), self.now());
+        let Some(proposal) = nearest else { return Ok(None) };
+        let score = cold.plan.score.total.0;
+        let same = proposal.entry.plan.decides_as(&cold.plan);
+        let proposed =
+            if same { Some(score) } else { self.plan_as(request, probe, &proposal.entry.plan.gist)?.map(|p| p.plan.score.total.0) };
+        Ok(Some(Verdict::of(proposal.distance, score, proposed)))
+    }
+
+    /// The decision, held to the shape that is pinned for the scope if there is one and it is possible; and what was told of it.
+    fn plan_held(
+        &self,
+        request: &Request<'_>,
+        probe: &Probe,
+        scope: &Scope,
+        told: String,
+    ) -> Result<(Choice, String, Micros), RuntimeError> {
+        let start = self.parts.clock.monotonic();
+        let pin = self.cache().pinned(scope).cloned();
+        let (choice, told) = match pin {
+            None => (Choice::of(self.planner.plan(&inputs(request, probe)))?, told),
+            Some(pin) => match self.plan_as(request, probe, &pin.gist)? {
+                Some(planned) => {
+                    let intent = planned.plan.intent.clone();
+                    let bound = self.planner.bind(&planned.plan, request.goal, intent, &request.settings.configuration_digest)?;
+                    (Choice::Planned(Arc::new(bound)), format!("{told}; held to {} by {}", pin.gist, pin.by))
+                }
+                None => {
+                    let choice = Choice::of(self.planner.plan(&inputs(request, probe)))?;
+                    (choice, format!("{told}; {} is held by {}, and no plan of it is possible", pin.gist, pin.by))
+                }
+            },
+        };
+        Ok((choice, told, self.parts.clock.monotonic() - start))
+    }
+
+    /// The best plan of a shape for this goal, if one is possible.
+    fn plan_as(&self, request: &Request<'_>, probe: &Probe, gist: &ContentId) -> Result<Option<Planned>, RuntimeError> {
+        let mut goal = request.goal.clone();
+        goal.hints.push(Hint::Gist(gist.clone()));
+        match self.planner.plan(&Inputs { goal: &goal, ..inputs(request, probe) }) {
+            Ok(planned) => Ok(Some(planned)),
+            Err(PlanError::Infeasible(_) | PlanError::TooManyShapes { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     async fn plan_anew(&self, request: &Request<'_>) -> Result<(Choice, Probe, Micros), RuntimeError> {
@@ -435,10 +531,13 @@ impl Inner {
         Ok((choice, probe, self.parts.clock.monotonic() - start))
     }
 
-    /// Adds what only EXPLAIN prints: the plan is made again, in detail, from the same inputs. A plan that no longer comes out
-    /// of them (a source moved meanwhile) stays as it is.
-    async fn detail(&self, request: &Request<'_>, choice: &mut Choice, probe: &Probe, mode: Mode) {
+    /// Adds what only EXPLAIN prints: the plan is made again, in detail, from the same inputs. A plan that does not come out
+    /// of them (it is held, or a source moved meanwhile) stays as it is.
+    async fn detail(&self, request: &Request<'_>, choice: &mut Choice, probe: &Probe, mode: Mode, scope: Option<&Scope>) {
         let Choice::Planned(planned) = choice else { return };
+        if scope.is_some_and(|scope| self.cache().pinned(scope).is_some()) {
+            return;
+        }
         let asked = if mode == Mode::Generic || !probe.sources.is_empty() { probe.clone() } else { self.probe(request).await };
         match self.planner.plan_in_detail(&inputs(request, &asked)) {
             Ok(detailed) if detailed.plan.id == planned.plan.id => *planned = Arc::new(detailed),

@@ -8,10 +8,11 @@ use crate::learning::{Learning, When};
 use crate::ledger::book::{self, AccountRow, Book};
 use crate::parts::Parts;
 use crate::prepare::{Mode, Prepared, Snapshot};
+use crate::stored::Answers;
 use crate::{Config, Registry, RuntimeError, Shared};
 use ctx_contracts::{Clock, IndexEvent, IndexReport, PluginError};
 use ctx_cost::statistics::{Observation, Statistics};
-use ctx_plan_cache::{CacheRow, Counters, LoadReport, PlanCache};
+use ctx_plan_cache::{CacheRow, Counters, LoadReport, Pin, PlanCache, ResultCounters, Unpinned};
 use ctx_planner::{PlanError, Planned, Planner};
 use ctx_simulate::{Batch, BatchTotal, SimulateError, Simulation};
 use ctx_types::outcome::Verdict;
@@ -53,6 +54,7 @@ pub(crate) struct Inner {
     pub(crate) learning: Arc<Learning>,
     pub(crate) snapshot: Mutex<Option<Arc<Snapshot>>>,
     pub(crate) flights: Flights,
+    pub(crate) answers: Arc<Answers>,
     cache: Arc<Mutex<PlanCache>>,
     pub(crate) finished: Mutex<Option<Arc<Planned>>>,
     tasks: TaskTracker,
@@ -89,6 +91,7 @@ impl RuntimeBuilder {
             enabled: self.config.runtime.plan_cache.enabled,
             ttl_seconds: self.config.runtime.plan_cache.ttl_seconds,
             bytes_max: usize::try_from(self.config.runtime.plan_cache.max_bytes).unwrap_or(usize::MAX),
+            semantic_error: self.config.runtime.plan_cache.semantic_error,
         };
         let cache = match store.read_blob(CACHE_BLOB).await {
             Ok(Some(bytes)) => PlanCache::from_bytes(&bytes, settings, now).0,
@@ -98,6 +101,12 @@ impl RuntimeBuilder {
                 PlanCache::new(settings)
             }
         };
+        let results = ctx_plan_cache::ResultSettings {
+            enabled: self.config.runtime.result_cache.enabled,
+            ttl_seconds: self.config.runtime.result_cache.ttl_seconds,
+            bytes_max: usize::try_from(self.config.runtime.result_cache.max_bytes).unwrap_or(usize::MAX),
+        };
+        let answers = Arc::new(Answers::open(results, store.as_ref(), now).await);
         Ok(Runtime {
             inner: Arc::new(Inner {
                 digest: self.config.digest(),
@@ -108,6 +117,7 @@ impl RuntimeBuilder {
                 refresh: self.refresh,
                 snapshot: Mutex::new(None),
                 flights: Flights::default(),
+                answers,
                 cache: Arc::new(Mutex::new(cache)),
                 finished: Mutex::new(None),
                 tasks: TaskTracker::new(),
@@ -157,6 +167,7 @@ impl Runtime {
                 learning: inner.learning.clone(),
                 snapshot: Mutex::new(None),
                 flights: Flights::default(),
+                answers: inner.answers.clone(),
                 cache: inner.cache.clone(),
                 finished: Mutex::new(None),
                 tasks: inner.tasks.clone(),
@@ -312,8 +323,17 @@ impl Runtime {
         let now = self.inner.now();
         self.inner.learning.absorb(store, now, when).await?;
         book::fold(store, now).await?;
-        let bytes = self.inner.cache().to_bytes();
-        store.write_blob(CACHE_BLOB, &bytes).await
+        // Others store theirs too: what they stored since is joined, not overwritten.
+        let others = store.read_blob(CACHE_BLOB).await?;
+        let bytes = {
+            let mut cache = self.inner.cache();
+            others.inspect(|bytes| drop(cache.join(bytes, now, Planner::version())));
+            let bytes = cache.to_bytes();
+            cache.stored();
+            bytes
+        };
+        store.write_blob(CACHE_BLOB, &bytes).await?;
+        self.inner.answers.close(store).await
     }
 
     /// Statistics of past runs, those included that planning does not use yet.
@@ -370,6 +390,31 @@ impl Runtime {
     /// Takes in plans that another runtime exported; says what became of them.
     pub fn import_plan_cache(&self, bytes: &[u8]) -> LoadReport {
         self.inner.cache().import(bytes, self.inner.now(), Planner::version())
+    }
+
+    /// Holds the decision of a cached plan, named by its id or the beginning of it, for every goal of its kind.
+    pub fn pin_plan(&self, id: &str) -> Result<Arc<Plan>, Unpinned> {
+        self.inner.cache().pin(id, self.inner.now())
+    }
+
+    /// Lets go of a held decision, named by the beginning of its scope or of its shape; says what was held.
+    pub fn unpin_plan(&self, name: &str) -> Option<Pin> {
+        self.inner.cache().unpin(name)
+    }
+
+    /// Held decisions with their scopes, those that the regression guard holds included.
+    pub fn pinned_plans(&self) -> Vec<(String, Pin)> {
+        self.inner.cache().pins().map(|(scope, pin)| (scope, pin.clone())).collect()
+    }
+
+    /// Stored answers, and what giving them again saved.
+    pub fn result_cache(&self) -> (usize, ResultCounters) {
+        self.inner.answers.counters()
+    }
+
+    /// Forgets every stored answer, in memory and on disk; says how many there were.
+    pub async fn clear_result_cache(&self) -> Result<usize, PluginError> {
+        self.inner.answers.clear(self.inner.parts.store.as_ref()).await
     }
 
     /// Empties the plan cache; says how many entries there were.

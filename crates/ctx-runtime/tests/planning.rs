@@ -6,7 +6,7 @@ use ctx_contracts::{ErrorKind, PluginError};
 use ctx_runtime::{Choice, ExplainOptions};
 use ctx_testkit::catalogs;
 use ctx_testkit::fakes::Reply;
-use ctx_types::Status;
+use ctx_types::{Goal, Status};
 use world::{QUESTION, World, goal};
 
 #[tokio::test]
@@ -165,4 +165,108 @@ async fn after_five_plans_of_their_own_goals_of_one_kind_share_a_template() {
     let mut weighed = ask(78);
     weighed.weights.cost *= 2;
     assert!(runtime.run(&weighed).await.expect("valid goal").trace.plan_cache.starts_with("miss"));
+}
+
+/// A decision that is pinned is planned anew within its shape, has the id that planning freely to the same decision gives, and
+/// is let go by name.
+#[tokio::test]
+async fn a_pinned_plan_is_held_while_estimates_would_choose_another() {
+    let world = World::new();
+    let runtime = world.runtime().await;
+    let mut dense = goal(QUESTION, &[]);
+    dense.hints.push(ctx_types::goal::Hint::Force("dense".to_owned()));
+    let wanted = runtime.run(&dense).await.expect("valid goal").planned.expect("a plan").plan.clone();
+    let free = runtime.run(&goal(QUESTION, &[])).await.expect("valid goal").planned.expect("a plan").plan.clone();
+    assert_ne!(wanted.gist, free.gist, "the estimates choose another path");
+    assert!(runtime.pin_plan("plan_").is_err());
+    runtime.pin_plan(&free.id.0).expect("it is cached");
+    // The source changes, so the goal is planned anew: within the shape.
+    world.retriever.edit_entry("docs", |entry| entry.fingerprint = "edited".into());
+    let peeked = runtime.explain(&goal(QUESTION, &[]), ExplainOptions::default()).await.expect("valid").prepared;
+    let held = runtime.run(&goal(QUESTION, &[])).await.expect("valid goal");
+    assert!(held.trace.plan_cache.contains("held to") && held.trace.plan_cache.contains("a person"), "{}", held.trace.plan_cache);
+    assert_eq!(held.trace.plan, peeked.planned().expect("a plan").plan.id);
+    assert_eq!(held.planned.expect("a plan").plan.gist, free.gist);
+    runtime.flush().await.expect("the store is writable");
+    let again = world.runtime().await;
+    assert_eq!(again.pinned_plans().len(), 1, "it outlives the process");
+    assert_eq!(again.unpin_plan(&free.gist.0).map(|pin| pin.gist), Some(free.gist.clone()));
+    assert!(again.pinned_plans().is_empty());
+}
+
+/// With `match: semantic` what is not proven is planned, and says what was checked.
+#[tokio::test]
+async fn a_semantic_match_is_planned_beside_until_it_is_proven() {
+    let mut world = World::new();
+    world.config.costmodel.estimator = ctx_runtime::config::EstimatorName::Prior;
+    world.config.runtime.plan_cache.semantic_error = ctx_types::Ppm(50_000);
+    let runtime = world.runtime().await;
+    let mut told = Vec::new();
+    for words in ["plan", "route", "goal", "budget", "limit", "source", "index", "model", "check", "answer"] {
+        for number in 70..76 {
+            told.push(
+                runtime
+                    .run(&goal(&format!("How is the infeasible {words} {number} reported?"), &[]))
+                    .await
+                    .expect("valid")
+                    .trace
+                    .plan_cache,
+            );
+        }
+    }
+    let served = told.iter().filter(|told| told.starts_with("hit (template)")).count();
+    assert!(served > 0 && told.iter().all(|told| !told.starts_with("hit (semantic")), "{told:?}");
+}
+
+/// Stored answers are off by default; switched on, the same request over the same content is answered without a call, at no cost,
+/// and the plan and the answer are the earlier ones. What changes the request or the content is worked on.
+#[tokio::test]
+async fn a_stored_answer_is_given_again_for_nothing_until_something_changes() {
+    let mut world = World::new().with_model(catalogs::local_model(), vec![Reply::text("It prints what to relax [1]."); 6]);
+    world.config.costmodel.estimator = ctx_runtime::config::EstimatorName::Prior;
+    world.config.runtime.result_cache.enabled = true;
+    let mut asked = goal(QUESTION, &[]);
+    asked.hints.push(ctx_types::goal::Hint::Force("single_shot".to_owned()));
+    let runtime = world.runtime().await;
+    let calls = || world.model.as_ref().expect("a model").requests().len();
+    let first = runtime.run(&asked).await.expect("valid goal");
+    assert_eq!((first.outcome.status, calls()), (Status::Completed, 1), "{:?}", first.outcome.notes);
+    let again = runtime.run(&asked).await.expect("valid goal");
+    assert_eq!(calls(), 1);
+    assert_eq!((&again.outcome.answer, &again.outcome.citations), (&first.outcome.answer, &first.outcome.citations));
+    assert_eq!((again.outcome.spend.calls, again.outcome.spend.cost.0), (0, 0));
+    assert!(again.outcome.notes.iter().any(|note| note.contains("given again: saves")), "{:?}", again.outcome.notes);
+    let explained = runtime.explain(&asked, ExplainOptions::default()).await.expect("valid goal").prepared;
+    assert!(explained.notes.iter().any(|note| note.contains("result cache")), "{:?}", explained.notes);
+    assert_eq!((runtime.result_cache().0, runtime.result_cache().1.hits), (1, 1));
+    // Another process over the same store.
+    runtime.flush().await.expect("the store is writable");
+    assert_eq!(world.runtime().await.run(&asked).await.expect("valid goal").outcome.spend.calls, 0);
+    // Wanted fresh; asked by another; executed for its actuals; over other content.
+    let fresh = Goal { no_cache: true, ..asked.clone() };
+    let mut other = asked.clone();
+    other.principal.tenant = "another".to_owned();
+    for (count, goal) in [(2, &fresh), (3, &other)] {
+        let report = runtime.run(goal).await.expect("valid goal");
+        assert_eq!((calls(), report.outcome.spend.calls), (count, 1));
+    }
+    runtime.explain(&asked, ExplainOptions { analyze: true, ..ExplainOptions::default() }).await.expect("valid goal");
+    assert_eq!(calls(), 4);
+    world.retriever.edit_entry("docs", |entry| entry.fingerprint = "edited".into());
+    assert_eq!(runtime.run(&asked).await.expect("valid goal").outcome.spend.calls, 1);
+    assert_eq!(runtime.clear_result_cache().await.expect("the store is writable"), 2);
+}
+
+/// Without the caches: planned and answered each time, nothing kept, and the plan is the one that has its id anyway.
+#[tokio::test]
+async fn without_the_caches_every_request_is_worked_on_and_none_is_kept() {
+    let runtime = World::new().runtime().await;
+    let fresh = Goal { no_cache: true, ..goal(QUESTION, &[]) };
+    let first = runtime.run(&fresh).await.expect("valid goal");
+    let second = runtime.run(&fresh).await.expect("valid goal");
+    for report in [&first, &second] {
+        assert_eq!(report.trace.plan_cache, "bypassed (request)");
+    }
+    assert_eq!(runtime.plan_cache().0.len(), 0);
+    assert_eq!(runtime.run(&goal(QUESTION, &[])).await.expect("valid goal").trace.plan, first.trace.plan);
 }

@@ -96,9 +96,9 @@ async fn rows_of_other_tenants_and_sources_of_other_roles_are_not_shown() {
     told(&mut mine, &format!("ANSWER '{QUESTION}'")).await.expect("answered");
     let other = Principal { tenant: "other".into(), roles: BTreeSet::new() };
     let mut other = Session::new(runtime).with_principal(other);
-    let Ok(Reply::PlanCache(rows, _)) = told(&mut mine, "SHOW PLAN CACHE").await else { panic!("rows") };
+    let Ok(Reply::PlanCache(rows, ..)) = told(&mut mine, "SHOW PLAN CACHE").await else { panic!("rows") };
     assert_eq!(rows.len(), 2, "for these words, and for goals of their kind");
-    let Ok(Reply::PlanCache(rows, _)) = told(&mut other, "SHOW PLAN CACHE").await else { panic!("rows") };
+    let Ok(Reply::PlanCache(rows, ..)) = told(&mut other, "SHOW PLAN CACHE").await else { panic!("rows") };
     assert!(rows.is_empty(), "{rows:?}");
     world.retriever.edit_entry("docs", |entry| entry.readable_by = BTreeSet::from(["staff".to_owned()]));
     let Ok(Reply::Sources(sources)) = told(&mut other, "SHOW SOURCES").await else { panic!("rows") };

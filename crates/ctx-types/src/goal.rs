@@ -34,6 +34,9 @@ pub struct Goal {
     /// Forced and forbidden operators.
     #[serde(default)]
     pub hints: Vec<Hint>,
+    /// Neither plan nor answer of an earlier request is used, and none is kept of this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_cache: bool,
     /// A hypothetical catalog to plan over: explained and simulated, never run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what_if: Option<Box<WhatIf>>,
@@ -52,6 +55,7 @@ impl Goal {
             conversation: None,
             seed: None,
             hints: Vec::new(),
+            no_cache: false,
             what_if: None,
         }
     }

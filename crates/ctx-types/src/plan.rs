@@ -68,6 +68,14 @@ impl Plan {
         self.chosen.iter().find(|c| c.alternative.stage == *stage)
     }
 
+    /// Whether both decide the same: every stage's operator with its numbers, estimates apart.
+    pub fn decides_as(&self, other: &Plan) -> bool {
+        let same = |a: &PlannedAlternative, b: &PlannedAlternative| {
+            (&a.alternative.stage, &a.alternative.operator) == (&b.alternative.stage, &b.alternative.operator)
+        };
+        self.chosen.len() == other.chosen.len() && self.chosen.iter().zip(&other.chosen).all(|(a, b)| same(a, b))
+    }
+
     /// Accesses that read something: (source, operator, estimate).
     pub fn accesses(&self) -> impl Iterator<Item = (&SourceName, &Operator, &AlternativeEstimate)> {
         self.chosen.iter().filter_map(|c| match (&c.alternative.stage, &c.alternative.operator) {

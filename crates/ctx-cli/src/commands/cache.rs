@@ -4,7 +4,7 @@ use crate::args::{CacheCommand, Global, SourceArgs};
 use crate::failure::{BAD_INPUT, Failure};
 use crate::output::Out;
 use crate::session::Session;
-use ctx_runtime::{CacheRow, Counters, LoadReport};
+use ctx_runtime::{CacheRow, Counters, LoadReport, Pin, ResultCounters};
 use ctx_types::Micros;
 use serde_json::json;
 
@@ -13,7 +13,35 @@ pub(crate) async fn cache(global: &Global, command: &CacheCommand, out: &Out) ->
     match command {
         CacheCommand::List => {
             let (rows, counters) = session.runtime.plan_cache();
-            list(&rows, &counters, out)?;
+            list(&rows, &counters, &session.runtime.pinned_plans(), out)?;
+            let (stored, answers) = session.runtime.result_cache();
+            if !out.json() && session.runtime.config().runtime.result_cache.enabled {
+                let ResultCounters { hits, misses, saved_cost, saved_time } = answers;
+                out.note(&format!("{stored} answers stored; {hits} given again, {misses} not; {saved_cost} and {saved_time} saved"));
+            }
+        }
+        CacheCommand::Pin { plan } => {
+            let plan = session.runtime.pin_plan(plan).map_err(|error| Failure::input(error.to_string()))?;
+            session.runtime.flush().await?;
+            if out.json() {
+                out.document(&json!({ "schema_version": 1, "plan": plan.id, "gist": plan.gist }))?;
+            } else {
+                out.note(&format!("goals like this one are planned as {} from here on", plan.gist));
+            }
+        }
+        CacheCommand::Unpin { scope } => {
+            let unknown = || {
+                Failure::input(format!(
+                    "unpinning {scope}: nothing, or more than one thing, is held under this name; `ctxrt cache list` shows what is"
+                ))
+            };
+            let pin = session.runtime.unpin_plan(scope).ok_or_else(unknown)?;
+            session.runtime.flush().await?;
+            if out.json() {
+                out.document(&json!({ "schema_version": 1, "unpinned": pin }))?;
+            } else {
+                out.note(&format!("{} was held by {}; its goals are planned freely from here on", pin.gist, pin.by));
+            }
         }
         CacheCommand::Export { file } => {
             let bytes = session.runtime.export_plan_cache();
@@ -34,11 +62,12 @@ pub(crate) async fn cache(global: &Global, command: &CacheCommand, out: &Out) ->
         }
         CacheCommand::Clear => {
             let forgotten = session.runtime.clear_plan_cache();
+            let answers = session.runtime.clear_result_cache().await?;
             session.runtime.flush().await?;
             if out.json() {
-                out.document(&json!({ "schema_version": 1, "forgotten": forgotten }))?;
+                out.document(&json!({ "schema_version": 1, "forgotten": forgotten, "answers_forgotten": answers }))?;
             } else {
-                out.text(&format!("{forgotten} plans forgotten\n"))?;
+                out.text(&format!("{forgotten} plans and {answers} answers forgotten\n"))?;
             }
         }
     }
@@ -58,10 +87,20 @@ fn imported(report: &LoadReport, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Misses by cause, where there were any.
+fn causes(counters: &Counters) -> String {
+    let changed = counters.stale.iter().map(|(object, count)| (format!("{object} changed"), *count));
+    let new = counters.absent.saturating_sub(counters.template_hits);
+    let known = [("new words".to_owned(), new), ("expired".to_owned(), counters.expired)];
+    let all: Vec<String> = known.into_iter().chain(changed).filter(|(_, count)| *count > 0).map(|(why, n)| format!("{n} {why}")).collect();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }
+}
+
 /// These plans.
-pub(crate) fn list(rows: &[CacheRow], counters: &Counters, out: &Out) -> Result<(), Failure> {
+pub(crate) fn list(rows: &[CacheRow], counters: &Counters, pins: &[(String, Pin)], out: &Out) -> Result<(), Failure> {
     if out.json() {
-        return out.document(&json!({ "schema_version": 1, "entries": rows, "counters": counters }));
+        let pins: Vec<_> = pins.iter().map(|(scope, pin)| json!({ "scope": scope, "pin": pin })).collect();
+        return out.document(&json!({ "schema_version": 1, "entries": rows, "counters": counters, "pins": pins }));
     }
     let shown: Vec<Vec<String>> = rows
         .iter()
@@ -71,12 +110,26 @@ pub(crate) fn list(rows: &[CacheRow], counters: &Counters, out: &Out) -> Result<
         })
         .collect();
     out.table(&["hits", "age", "plan", "goal"], &shown)?;
+    if !pins.is_empty() {
+        let held: Vec<Vec<String>> = pins
+            .iter()
+            .map(|(scope, pin)| {
+                vec![scope.chars().take(12).collect(), pin.gist.0.chars().take(17).collect(), pin.by.to_string(), pin.goal.clone()]
+            })
+            .collect();
+        out.table(&["scope", "held to", "by", "goal"], &held)?;
+    }
     out.note(&format!(
-        "{} hits, {} by template, {} misses, {} evicted",
+        "{} hits of the same words, {} of the same kind ({} of them semantic, {} checked), {} misses{}; {} of planning saved; {} evicted, {} taken back",
         counters.hits,
         counters.template_hits,
+        counters.semantic_hits,
+        counters.semantic_checks,
         counters.misses(),
-        counters.evicted
+        causes(counters),
+        counters.saved,
+        counters.evicted,
+        counters.reverted,
     ));
     Ok(())
 }

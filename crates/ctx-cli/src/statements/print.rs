@@ -26,7 +26,7 @@ pub(super) fn reply(session: &Session, reply: &Reply, out: &Out, interrupt: &Int
         Reply::Sources(entries) => sources::show(session, entries, out)?,
         Reply::SourceStatistics(name, entry) => source(name, entry, out)?,
         Reply::Models(entries) => models(entries, out)?,
-        Reply::PlanCache(rows, counters) => cache::list(rows, counters, out)?,
+        Reply::PlanCache(rows, counters, pins) => cache::list(rows, counters, pins, out)?,
         Reply::Statistics(rows) => stats::show(rows, None, &session.runtime, out)?,
         Reply::Traces(traces) => trace::list(traces, out)?,
         Reply::Trace(one) => trace::show(one, out)?,

@@ -14,7 +14,6 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("runtime.plugins.router", "native_tiers", "write tiers"),
     ("runtime.plugins.router", "native", "write tiers"),
     ("runtime.plugins.policy", "opa", "write builtin here, and policy: {engine: opa, file: policies.rego}"),
-    ("runtime.plan_cache.match", "semantic", "write exact; semantic matching is not in this build"),
     ("costmodel.estimator", "heuristic", "write prior for shipped estimates, learned to correct them by past runs"),
     ("costmodel.estimator", "neural", "not in this build; write learned"),
     ("retrieval.reranker", "features", "no reranker is in this build; write none"),

@@ -117,7 +117,6 @@ observability: {exporter: openllmetry, sink: langfuse, traces: true}
         for value in [
             "plugins.knowledge",
             "plugins.router",
-            "plan_cache.match",
             "costmodel.estimator",
             "retrieval.reranker",
             "policy.url",

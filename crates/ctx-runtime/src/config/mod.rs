@@ -27,7 +27,7 @@ pub use secret::Secret;
 pub use settings::SettingRow;
 pub(crate) use settings::rows;
 
-use ctx_types::{Constraints, ModelName, NanoUsd, PicoUsd, Sensitivity, SourceKind, SourceName, Tokens, Weights};
+use ctx_types::{Constraints, ModelName, NanoUsd, PicoUsd, Ppm, Sensitivity, SourceKind, SourceName, Tokens, Weights};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -149,6 +149,8 @@ pub struct RuntimeConfig {
     pub plugins: Plugins,
     /// Plan cache.
     pub plan_cache: PlanCacheConfig,
+    /// Stored answers.
+    pub result_cache: ResultCacheConfig,
     /// When records reach the disk.
     pub durability: Durability,
 }
@@ -182,6 +184,19 @@ pub struct PlanCacheConfig {
     /// Seconds an entry lives.
     pub ttl_seconds: u64,
     /// Most bytes of all entries.
+    pub max_bytes: u64,
+    /// Share of semantic matches that may be wrong; `match: exact` is none.
+    pub semantic_error: Ppm,
+}
+
+/// `runtime.result_cache:`
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ResultCacheConfig {
+    /// Whether answers are kept and given again.
+    pub enabled: bool,
+    /// Seconds an answer lives.
+    pub ttl_seconds: u64,
+    /// Most bytes of all answers.
     pub max_bytes: u64,
 }
 
@@ -430,7 +445,8 @@ impl Default for Config {
                     reasoners: None,
                     verifiers: None,
                 },
-                plan_cache: PlanCacheConfig { enabled: true, ttl_seconds: 3600, max_bytes: 64 << 20 },
+                plan_cache: PlanCacheConfig { enabled: true, ttl_seconds: 3600, max_bytes: 64 << 20, semantic_error: Ppm(0) },
+                result_cache: ResultCacheConfig { enabled: false, ttl_seconds: 3600, max_bytes: 16 << 20 },
                 durability: Durability::Async,
             },
             models: Vec::new(),

@@ -23,13 +23,14 @@ use crate::runtime::{Inner, RunReport};
 use crate::{Choice, RuntimeError};
 use ctx_contracts::{Answer, PluginError, VerifyRequest};
 use ctx_graph::NodeOp;
+use ctx_plan_cache::StoredResult;
 use ctx_planner::Planned;
 use ctx_types::outcome::Verdict;
 use ctx_types::{Micros, Probe, Sensitivity, SourceName, Status, Strategy};
 use node::Packed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -92,11 +93,18 @@ pub(crate) struct Context {
     pub(crate) book: Arc<Book>,
     pub(crate) sensitivity: Sensitivity,
     pub(crate) retries: AtomicU32,
+    /// Whether a model stopped at its limit of output tokens.
+    pub(crate) cut: AtomicBool,
     started: Micros,
     deadline: Option<Instant>,
 }
 
 impl Context {
+    /// The stored answer that is given again instead of executing the plan.
+    pub(crate) fn stored(&self) -> Option<&StoredResult> {
+        self.prepared.stored.as_ref()?.given.as_deref()
+    }
+
     /// Time since the run started, planning included.
     pub(crate) fn elapsed(&self) -> Micros {
         self.inner.parts.clock.monotonic() - self.started
@@ -148,6 +156,7 @@ impl Run {
                 probe: std::sync::OnceLock::new(),
                 coverages: std::sync::OnceLock::new(),
                 retries: AtomicU32::new(retries),
+                cut: AtomicBool::new(false),
                 started,
                 prepared,
                 inner,
@@ -164,6 +173,7 @@ impl Run {
         let (ending, progress) = match (context.prepared.unreadable(), &context.prepared.choice) {
             (Some((status, why)), _) => (Ending::new(status, why), None),
             (None, Choice::Infeasible(infeasible)) => (Ending::new(Status::Infeasible, infeasible.to_string()), None),
+            (None, Choice::Planned(_)) if context.stored().is_some() => (Ending { status: Status::Completed, notes: Vec::new() }, None),
             (None, Choice::Planned(planned)) => {
                 let mut progress = walk::Progress::new(&context, planned);
                 self.probe(planned).await;

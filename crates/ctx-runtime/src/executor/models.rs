@@ -6,7 +6,7 @@
 use super::Context;
 use crate::ledger::{Actual, Bound, Reservation};
 use async_trait::async_trait;
-use ctx_contracts::{ErrorKind, ModelAccess, ModelRequest, ModelResponse, PluginError};
+use ctx_contracts::{ErrorKind, FinishReason, ModelAccess, ModelRequest, ModelResponse, PluginError};
 use ctx_cost::statistics::{Field, StatKey};
 use ctx_types::catalog::TokenizerFamily;
 use ctx_types::estimate::TokenClasses;
@@ -147,6 +147,7 @@ impl ModelAccess for Ledgered {
         self.record(|calls| calls.sent.push(sent_hash(&request)));
         match model.complete(&request).await {
             Ok(response) => {
+                self.context.cut.fetch_or(response.finish == FinishReason::Length, std::sync::atomic::Ordering::Relaxed);
                 let actual = actual(&entry, &response, input);
                 reservation.settle(actual);
                 intent.settle(&actual).await;

@@ -6,12 +6,15 @@ use crate::prepare::Choice;
 use crate::runtime::{Inner, RunReport};
 use ctx_contracts::{Answer, ContextPassage};
 use ctx_cost::statistics::trace::{TraceContext, from_trace};
+use ctx_plan_cache::Run;
+use ctx_planner::Planned;
 use ctx_types::id::sha256_hex;
 use ctx_types::intent::{AnswerShape, EvidenceShape};
 use ctx_types::outcome::Spend;
 use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, TRACE_SCHEMA_VERSION};
 use ctx_types::{AccessPath, Citation, ContentId, Goal, Micros, Operator, Outcome, Ppm, Probe, Sensitivity, Status, Trace};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Assembles outcome and trace.
 pub(super) fn report(
@@ -68,17 +71,26 @@ fn outcome(context: &Context, progress: Option<&Progress>, ending: Ending, id: &
     let mut notes = context.prepared.notes.clone();
     notes.extend(progress.map(|p| p.notes.clone()).unwrap_or_default());
     notes.extend(ending.notes);
+    if context.cut.load(Ordering::Relaxed) {
+        notes.push("a model stopped at its limit of output tokens: the answer may be incomplete".to_owned());
+    }
     let citations = standing(answer.citations, progress, &mut notes);
     notes.extend(progress.and_then(coverage));
     let mut spend = context.ledger.spend(context.elapsed());
     let planned = progress.map(|progress| &progress.planned).or(context.prepared.planned());
     spend.cost_incomplete |= planned.is_some_and(|p| p.plan.estimate.cost_incomplete && spend.calls > 0);
+    let given = context.stored().filter(|_| completed && progress.is_none()).map(|stored| stored.outcome.clone());
+    let again = given.map(|earlier| (earlier.answer, earlier.citations, earlier.verdict, earlier.evidence));
+    let (answer, citations, verdict, evidence) = again.unwrap_or_else(|| {
+        let evidence = progress.and_then(|p| p.packed.as_ref()).map(|packed| packed.evidence);
+        (answer.text, citations, progress.and_then(|p| p.verdict.clone()), evidence)
+    });
     Outcome {
         status: ending.status,
-        answer: answer.text,
+        answer,
         citations,
-        verdict: progress.and_then(|p| p.verdict.clone()),
-        evidence: progress.and_then(|p| p.packed.as_ref()).map(|packed| packed.evidence),
+        verdict,
+        evidence,
         spend,
         plan: planned.map(|planned| planned.plan.id.clone()),
         trace: id.to_owned(),
@@ -174,7 +186,8 @@ fn redact_queries(trace: &mut Trace) {
 /// Hands the trace to every sink and what it shows to the statistics. A sink that fails is logged, never the run's failure.
 pub(super) async fn deliver(context: &Context, report: &RunReport) {
     context.inner.record(&report.trace).await;
-    if let Some(planned) = &report.planned {
+    // An answer that is given again shows nothing of the plan.
+    if let Some(planned) = report.planned.as_ref().filter(|_| context.stored().is_none()) {
         let at = context.inner.now();
         let seen = TraceContext {
             bucket: planned.plan.intent.bucket,
@@ -183,6 +196,18 @@ pub(super) async fn deliver(context: &Context, report: &RunReport) {
             at,
         };
         context.inner.observe(from_trace(&report.trace, &seen)).await;
+        watch(context, planned, &report.outcome, at);
+        context.inner.store_answer(&context.prepared, &report.outcome, context.cut.load(Ordering::Relaxed));
+    }
+}
+
+/// Shows the run to the regression guard of its scope.
+fn watch(context: &Context, planned: &Planned, outcome: &Outcome, now: u64) {
+    let Some(scope) = &context.prepared.scope else { return };
+    let passed = outcome.verdict.as_ref().is_none_or(|verdict| verdict.passed);
+    let run = Run { success: outcome.status == Status::Completed && passed, cost: outcome.spend.cost, elapsed: outcome.spend.elapsed };
+    if let Some(revert) = context.inner.cache().observe(scope, &planned.plan, context.prepared.sensitivity(), &run, now) {
+        tracing::warn!(from = %revert.from, to = %revert.to, runs = revert.runs, "{}: the plan before it is held", revert.worse);
     }
 }
 

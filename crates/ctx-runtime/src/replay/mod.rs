@@ -84,6 +84,8 @@ impl Runtime {
             statistics: Arc::new(inputs.statistics()?),
             choice,
             plan_cache: "not used: the run is replayed".to_owned(),
+            scope: None,
+            stored: None,
             planning: Micros(0),
             notes: Vec::new(),
         };

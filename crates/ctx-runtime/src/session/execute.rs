@@ -105,7 +105,8 @@ impl Session {
             Show::PlanCache => {
                 let (mut rows, counters) = self.runtime.plan_cache();
                 rows.retain(|row| row.tenant == tenant);
-                Reply::PlanCache(rows, counters)
+                let pins = self.runtime.pinned_plans().into_iter().filter(|(_, pin)| pin.tenant == tenant).collect();
+                Reply::PlanCache(rows, counters, pins)
             }
             Show::Statistics(Some(Of::Source(name))) => {
                 let mut sources = self.visible().await?;

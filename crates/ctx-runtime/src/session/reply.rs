@@ -3,7 +3,7 @@
 use crate::{ExplainInputs, RunReport};
 use ctx_contracts::IndexReport;
 use ctx_cost::statistics::StatRow;
-use ctx_plan_cache::{CacheRow, Counters};
+use ctx_plan_cache::{CacheRow, Counters, Pin};
 use ctx_simulate::Simulation;
 use ctx_sql::{ExplainOption, Setting, SettingKey};
 use ctx_types::{ModelEntry, ModelName, SourceEntry, SourceName, Trace};
@@ -49,7 +49,7 @@ pub enum Reply {
     /// `SHOW MODELS`
     Models(BTreeMap<ModelName, ModelEntry>),
     /// `SHOW PLAN CACHE`
-    PlanCache(Vec<CacheRow>, Counters),
+    PlanCache(Vec<CacheRow>, Counters, Vec<(String, Pin)>),
     /// `SHOW STATISTICS`, for a model or in all.
     Statistics(Vec<StatRow>),
     /// `SHOW TRACES`, newest first.

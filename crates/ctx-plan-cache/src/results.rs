@@ -1,0 +1,244 @@
+//! Answers that were given before, apart from plans: the same request over the same content may be answered without doing it
+//! again. Off unless it is switched on.
+//!
+//! The key is the literal key of the plan cache: who asks (tenant, roles), the canonical words, constraints, weights, hints, the
+//! configuration. The stamps are those of the plan (sources, models, prices, policy) but for statistics, which move estimates and
+//! not answers. Nothing is kept of goals from `confidential` up, of conversations, of words that mean another day tomorrow, of
+//! answers that were cut off or did not pass; that is the runtime's to see to. A stored answer is a plan of its own: its score is
+//! that of the plan that gave it, without the cost and the time that are not spent again.
+
+use crate::key::PlanKey;
+use crate::stamps::{CurrentStamps, EntryStamps, Mismatch};
+use ctx_types::estimate::ScoreBreakdown;
+use ctx_types::plan::Stamp;
+use ctx_types::{ContentId, Micros, NanoUsd, Outcome, Plan, Score};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the stored form.
+const SCHEMA_VERSION: u32 = 1;
+/// A single answer may take this share of the bound at most.
+const ENTRY_SHARE_MAX: usize = 8;
+/// Stamps of these objects move estimates, not answers.
+const ESTIMATES: &str = "statistics ";
+
+/// What the configuration decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResultSettings {
+    /// Whether answers are kept at all.
+    pub enabled: bool,
+    /// Seconds that an answer may be given again.
+    pub ttl_seconds: u64,
+    /// Most bytes of all answers.
+    pub bytes_max: usize,
+}
+
+impl Default for ResultSettings {
+    /// Off.
+    fn default() -> ResultSettings {
+        ResultSettings { enabled: false, ttl_seconds: 3600, bytes_max: 16 << 20 }
+    }
+}
+
+/// An answer with what it took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredResult {
+    /// What was answered, and what it cost then.
+    pub outcome: Outcome,
+    /// Shape of the plan that gave it.
+    pub gist: ContentId,
+    /// Score of that plan without cost and latency.
+    pub score: Score,
+    /// When it was given, seconds since the Unix epoch.
+    pub stored_at: u64,
+}
+
+impl StoredResult {
+    /// Of a run of this plan.
+    pub fn of(outcome: &Outcome, plan: &Plan, now: u64) -> StoredResult {
+        let ScoreBreakdown { cost, lat, total, .. } = plan.score;
+        let score = Score(total.0.saturating_sub(cost.0).saturating_sub(lat.0));
+        StoredResult { outcome: outcome.clone(), gist: plan.gist.clone(), score, stored_at: now }
+    }
+
+    /// What giving it again does not cost.
+    pub fn saved(&self) -> (NanoUsd, Micros) {
+        (self.outcome.spend.cost, self.outcome.spend.elapsed)
+    }
+}
+
+/// What a look gave.
+#[derive(Clone, Debug)]
+pub enum FoundResult {
+    /// It may be given again.
+    Stored(Box<StoredResult>),
+    /// It was not asked before, or not so.
+    Absent,
+    /// It outlived its time.
+    Expired,
+    /// What it rests on has changed.
+    Stale(Mismatch),
+}
+
+/// Counts since the store was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultCounters {
+    /// Answers given again.
+    pub hits: u64,
+    /// Requests that had to be worked on.
+    pub misses: u64,
+    /// Dollars that hits saved.
+    pub saved_cost: NanoUsd,
+    /// Time that hits saved.
+    pub saved_time: Micros,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Row {
+    fields: Vec<u8>,
+    stamps: Vec<Stamp>,
+    result: StoredResult,
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    key: PlanKey,
+    row: Row,
+    stamps: EntryStamps,
+    bytes: usize,
+    used: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    schema_version: u32,
+    counters: ResultCounters,
+    rows: Vec<Row>,
+}
+
+/// Stored answers by key, the longest unused goes first.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    settings: ResultSettings,
+    slots: BTreeMap<u128, Slot>,
+    bytes: usize,
+    uses: u64,
+    counters: ResultCounters,
+}
+
+impl Results {
+    /// None yet.
+    pub fn new(settings: ResultSettings) -> Results {
+        Results { settings, ..Results::default() }
+    }
+
+    /// What [`Results::to_bytes`] wrote, as far as it may still be given. What cannot be read counts as nothing.
+    pub fn from_bytes(bytes: &[u8], settings: ResultSettings, now: u64) -> Results {
+        let mut results = Results::new(settings);
+        if let Ok(document) = serde_json::from_slice::<Document>(bytes)
+            && document.schema_version == SCHEMA_VERSION
+        {
+            results.counters = document.counters;
+            for row in document.rows.into_iter().filter(|row| !expired(&row.result, settings, now)) {
+                results.put(PlanKey::from_fields(row.fields.clone()), row);
+            }
+        }
+        results
+    }
+
+    /// Answers from the least to the most recently used.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut slots: Vec<&Slot> = self.slots.values().collect();
+        slots.sort_by_key(|slot| slot.used);
+        let rows = slots.into_iter().map(|slot| slot.row.clone()).collect();
+        let document = Document { schema_version: SCHEMA_VERSION, counters: self.counters, rows };
+        serde_json::to_vec(&document).expect("a result has string keys only")
+    }
+
+    /// Whether answers are kept.
+    pub fn enabled(&self) -> bool {
+        self.settings.enabled
+    }
+
+    /// What is stored for this request; changes nothing.
+    pub fn look(&self, key: &PlanKey, current: &CurrentStamps<'_>, now: u64) -> FoundResult {
+        let Some(slot) = self.slots.get(&key.hash()).filter(|slot| slot.key == *key) else { return FoundResult::Absent };
+        if expired(&slot.row.result, self.settings, now) {
+            return FoundResult::Expired;
+        }
+        match slot.stamps.mismatch(current, None) {
+            Some(mismatch) => FoundResult::Stale(mismatch),
+            None => FoundResult::Stored(Box::new(slot.row.result.clone())),
+        }
+    }
+
+    /// Counts that the stored answer was given.
+    pub fn given(&mut self, key: &PlanKey) {
+        self.uses += 1;
+        let Some(slot) = self.slots.get_mut(&key.hash()) else { return };
+        slot.used = self.uses;
+        let (cost, time) = slot.row.result.saved();
+        self.counters.hits += 1;
+        self.counters.saved_cost += cost;
+        self.counters.saved_time += time;
+    }
+
+    /// Counts that there was none to give.
+    pub fn missed(&mut self) {
+        self.counters.misses += 1;
+    }
+
+    /// Keeps an answer. `stamps`: what its plan considered.
+    pub fn insert(&mut self, key: PlanKey, stamps: &[Stamp], result: StoredResult) {
+        if self.settings.enabled {
+            let stamps = stamps.iter().filter(|stamp| !stamp.object.starts_with(ESTIMATES)).cloned().collect();
+            let row = Row { fields: key.fields().to_vec(), stamps, result };
+            self.put(key, row);
+        }
+    }
+
+    /// Forgets every answer and says how many there were.
+    pub fn clear(&mut self) -> usize {
+        let forgotten = self.slots.len();
+        self.slots.clear();
+        self.bytes = 0;
+        forgotten
+    }
+
+    /// Answers.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> ResultCounters {
+        self.counters
+    }
+
+    fn put(&mut self, key: PlanKey, row: Row) {
+        let bytes = serde_json::to_vec(&row).expect("a result has string keys only").len();
+        if bytes > self.settings.bytes_max / ENTRY_SHARE_MAX {
+            return;
+        }
+        self.uses += 1;
+        let slot = Slot { stamps: EntryStamps::of(&row.stamps), key, row, bytes, used: self.uses };
+        self.bytes += bytes;
+        if let Some(old) = self.slots.insert(slot.key.hash(), slot) {
+            self.bytes -= old.bytes;
+        }
+        while self.bytes > self.settings.bytes_max
+            && let Some(oldest) = self.slots.iter().min_by_key(|(_, slot)| slot.used).map(|(hash, _)| *hash)
+        {
+            self.bytes -= self.slots.remove(&oldest).map_or(0, |slot| slot.bytes);
+        }
+    }
+}
+
+fn expired(result: &StoredResult, settings: ResultSettings, now: u64) -> bool {
+    now.saturating_sub(result.stored_at) >= settings.ttl_seconds || result.stored_at > now.saturating_add(300)
+}
