@@ -106,10 +106,10 @@ pub(crate) fn list(rows: &[CacheRow], counters: &Counters, pins: &[(String, Pin)
         .iter()
         .map(|row| {
             let age = if row.expired { "expired".to_owned() } else { Micros(row.age_seconds.saturating_mul(1_000_000)).to_string() };
-            vec![row.hits.to_string(), age, row.plan.chars().take(17).collect(), row.goal.clone()]
+            vec![row.hits.to_string(), age, row.kind.to_string(), row.plan.chars().take(17).collect(), row.goal.clone()]
         })
         .collect();
-    out.table(&["hits", "age", "plan", "goal"], &shown)?;
+    out.table(&["hits", "age", "words", "plan", "goal"], &shown)?;
     if !pins.is_empty() {
         let held: Vec<Vec<String>> = pins
             .iter()
