@@ -46,6 +46,7 @@ fn literal_hit(c: &mut Criterion) {
             planning: Micros(700),
             planned_at: 1,
             goal_tokens: Tokens(8),
+            scope: ctx_plan_cache::Scope::default(),
         },
         &current,
     );
