@@ -112,7 +112,7 @@ pub struct Evidence {
     pub linear_fusion: LinearFusion,
 }
 
-/// P(right) of a size class without evidence of its own, ppm.
+/// P(right) of a size class without evidence of its own: by how hard the goal is, and over all goals in ppm.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tier {
@@ -124,6 +124,10 @@ pub struct Tier {
     pub low: u32,
     /// Best model.
     pub high: u32,
+    /// Logits at hardness 0, in thousandths.
+    pub ability_milli: i32,
+    /// Logits lost per logit of hardness, in thousandths: below 1,000 as far as words tell too much of it.
+    pub slope_milli: u32,
 }
 
 /// A share with what it was counted on.
@@ -162,8 +166,9 @@ pub struct Quality {
     pub provenance: BTreeMap<String, String>,
     /// By size class.
     pub tiers: BTreeMap<String, Tier>,
-    /// Share of a model's closed-book error that remains when the evidence is in the context. Prior.
-    pub error_kept_with_evidence: u32,
+    /// By how much a goal is easier for a model when the evidence is in the context, in thousandths of a logit. Prior: it halves the
+    /// errors of a middling model on a middling goal, and does less where a goal is far beyond the model.
+    pub evidence_milli: u32,
     /// P(right) of a model about private documents it has not seen. Prior.
     pub right_without_evidence: u32,
     /// P(model says it does not know | no evidence). Prior.

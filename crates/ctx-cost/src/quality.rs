@@ -1,4 +1,4 @@
-//! P(right | evidence, answer shape, answerer class): a table with n and provenance, read here and nowhere else.
+//! P(right | evidence, answer shape, answerer class, hardness of the goal): tables with n and provenance, read here and nowhere else.
 
 use crate::coefficients::{self, Tier};
 use ctx_types::intent::AnswerShape;
@@ -22,7 +22,7 @@ pub struct AnswererQuality {
 /// Of a strategy with its model on goals of this intent.
 pub fn answerer(strategy: Strategy, model: Option<&ModelEntry>, layout: Layout, intent: &Intent) -> AnswererQuality {
     match (strategy, model) {
-        (Strategy::SingleShot, Some(model)) => model_quality(model, layout),
+        (Strategy::SingleShot, Some(model)) => model_quality(model, layout, intent.hardness_milli),
         (Strategy::Computed, _) => computed(),
         _ => extractive(intent),
     }
@@ -102,15 +102,26 @@ fn billions(name: &str) -> Option<f64> {
     })
 }
 
-fn model_quality(model: &ModelEntry, layout: Layout) -> AnswererQuality {
+/// Closed book by size class and hardness, then with the evidence in the context. The interval spans the models of the class that were
+/// counted, moved as far as the goal moves their mean.
+fn model_quality(model: &ModelEntry, layout: Layout, hardness_milli: i32) -> AnswererQuality {
     let q = coefficients::quality();
     let class = tier(model);
-    let Tier { n: _, right, low, high } = q.tiers[class];
-    let kept = f64::from(q.error_kept_with_evidence) / 1e6;
+    let tier = &q.tiers[class];
+    let easier = libm::exp(f64::from(q.evidence_milli) / 1e3);
     let factor = q.layouts.get(layout.as_str()).copied().map_or(1.0, |ppm| f64::from(ppm) / 1e6);
-    let with = |ppm: u32| Ppm::from_share((1.0 - (1.0 - f64::from(ppm) / 1e6) * kept) * factor);
+    let with = |right: f64| Ppm::from_share(odds_times(right, easier) * factor);
+    let right = closed_book(tier, hardness_milli);
+    let of_class = f64::from(tier.right) / 1e6;
+    let moved = |ppm: u32| odds_times(f64::from(ppm) / 1e6, right / (1.0 - right) * (1.0 - of_class) / of_class);
     AnswererQuality {
-        right_with: Estimated::new(with(right), Ppm(low), with(high), Certainty::Prior, format!("coefficients/quality.json tier {class}")),
+        right_with: Estimated::new(
+            with(right),
+            Ppm::from_share(moved(tier.low)).min(with(right)),
+            with(moved(tier.high)).max(with(right)),
+            Certainty::Prior,
+            format!("coefficients/quality.json tier {class} at hardness {}", logits(hardness_milli)),
+        ),
         right_without: Ppm(q.right_without_evidence),
         withheld_with: Ppm(q.withheld_with_evidence),
         withheld_without: Ppm(q.withheld_without_evidence),
@@ -118,9 +129,56 @@ fn model_quality(model: &ModelEntry, layout: Layout) -> AnswererQuality {
     }
 }
 
+/// P(right) of a size class on a goal this hard, without evidence: logistic(ability − slope · hardness).
+fn closed_book(tier: &Tier, hardness_milli: i32) -> f64 {
+    let hardness = f64::from(hardness_milli) / 1e3;
+    let logit = f64::from(tier.ability_milli) / 1e3 - f64::from(tier.slope_milli) / 1e3 * hardness;
+    1.0 / (1.0 + libm::exp(-logit))
+}
+
+/// The probability whose odds are `factor` times those of `p`.
+fn odds_times(p: f64, factor: f64) -> f64 {
+    let odds = p / (1.0 - p) * factor;
+    odds / (1.0 + odds)
+}
+
+/// P(right) of a model whose ability is that of a typical goal: hardness on the scale of a probability.
+pub fn easiness(hardness_milli: i32) -> Ppm {
+    Ppm::from_share(1.0 / (1.0 + libm::exp(f64::from(hardness_milli) / 1e3)))
+}
+
+/// Hardness as EXPLAIN prints it: logits with two decimals, signed.
+pub fn logits(hardness_milli: i32) -> String {
+    format!("{:+.2}", f64::from(hardness_milli) / 1e3)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_class_does_worse_on_harder_goals_and_larger_ones_better_on_all() {
+        let tiers = &coefficients::quality().tiers;
+        for hardness in (-2_000..2_000).step_by(500) {
+            let [small, medium, large] = ["small", "medium", "large"].map(|class| closed_book(&tiers[class], hardness));
+            assert!(small < medium && medium < large, "{hardness}: {small} {medium} {large}");
+            for tier in tiers.values() {
+                assert!(closed_book(tier, hardness) > closed_book(tier, hardness + 500), "{hardness}");
+            }
+        }
+        for (class, tier) in tiers {
+            let (at_zero, counted) = (closed_book(tier, 0), f64::from(tier.right) / 1e6);
+            assert!((at_zero - counted).abs() < 0.03, "{class}: {at_zero} at hardness 0, {counted} over all");
+        }
+    }
+
+    #[test]
+    fn odds_are_multiplied() {
+        assert!((odds_times(0.5, 3.0) - 0.75).abs() < 1e-12);
+        assert!((odds_times(0.2, 1.0) - 0.2).abs() < 1e-12);
+        assert_eq!(logits(-420), "-0.42");
+        assert_eq!(logits(0), "+0.00");
+    }
 
     #[test]
     fn parameters_are_read_from_names() {

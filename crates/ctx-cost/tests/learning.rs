@@ -232,6 +232,7 @@ fn intent() -> Intent {
         negated: false,
         operands: Vec::new(),
         content_words: 0,
+        hardness_milli: 0,
         bucket: Bucket::Conceptual,
         model: String::new(),
     }

@@ -89,6 +89,10 @@ pub(crate) fn intent(explanation: &Explanation) -> String {
     let answer = intent.answer.top().map(|(s, p)| format!("{s} {p}")).unwrap_or_default();
     let evidence = intent.evidence.top().map(|(s, p)| format!("{s} {p}")).unwrap_or_default();
     let mut out = format!("{} (answer: {answer}; evidence: {evidence}; language: {}", intent.bucket, intent.language);
+    let calls = explanation.plan.as_ref().is_some_and(|plan| plan.shape.contains("single_shot"));
+    if calls || explanation.options.verbose {
+        out.push_str(&format!("; hardness for models: {:+.2}", f64::from(intent.hardness_milli) / 1e3));
+    }
     let identifiers: Vec<&str> = intent.identifiers().map(|e| e.text.as_str()).collect();
     if !identifiers.is_empty() {
         out.push_str(&format!("; identifiers: {}", identifiers.join(", ")));

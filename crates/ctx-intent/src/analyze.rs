@@ -16,7 +16,8 @@ use ctx_types::{Ppm, Sensitivity};
 /// detectors read both ends, only the search for sensitive values reads all of it.
 pub fn analyze(goal: &str, model: &IntentModel) -> Intent {
     let read = Reading::of(goal);
-    let facets = model.predict(&features(&read.evidence(goal)));
+    let features = features(&read.evidence(goal));
+    let facets = model.predict(&features);
     let spans = sensitive::scan(goal);
     let risk = risk(facets.answer.of(AnswerShape::Action), read.order, &read.matches);
     let mut intent = Intent {
@@ -36,6 +37,7 @@ pub fn analyze(goal: &str, model: &IntentModel) -> Intent {
         negated: has(&read.matches, Cue::Negation),
         operands: read.operands,
         content_words: content_words(&read.words),
+        hardness_milli: model.hardness().milli(&features),
         bucket: Bucket::Unknown,
         model: model.digest().to_owned(),
     };

@@ -29,6 +29,7 @@ mod distribution;
 mod entities;
 mod features;
 mod filter;
+pub mod hardness;
 mod language;
 pub mod model;
 mod operands;

@@ -5,6 +5,7 @@
 
 use crate::distribution::{from_weights, softmax};
 use crate::features::FEATURES;
+use crate::hardness::Hardness;
 use ctx_types::intent::{AnswerShape, Distribution, EvidenceShape};
 use ctx_types::{SourceKind, content_id};
 use std::sync::LazyLock;
@@ -44,6 +45,7 @@ pub struct IntentModel {
     weights: Vec<i8>,
     scales: Vec<f64>,
     biases: Vec<f64>,
+    hardness: &'static Hardness,
     digest: String,
 }
 
@@ -97,7 +99,13 @@ impl IntentModel {
             }
         }
         let weights = bytes[MAGIC.len() + 8 * CLASSES..].iter().map(|byte| byte.cast_signed()).collect();
-        Ok(IntentModel { weights, scales, biases, digest: digest(bytes) })
+        let hardness = Hardness::embedded();
+        Ok(IntentModel { weights, scales, biases, digest: digest(&[bytes, hardness.bytes()].concat()), hardness })
+    }
+
+    /// How hard a goal is, from the same features.
+    pub fn hardness(&self) -> &Hardness {
+        self.hardness
     }
 
     /// Digest of the coefficients: part of what an intent depends on.

@@ -40,6 +40,7 @@ pub(crate) fn intent() -> Intent {
         negated: false,
         operands: Vec::new(),
         content_words: 0,
+        hardness_milli: 0,
         bucket: Bucket::Unknown,
         model: String::new(),
     }

@@ -106,6 +106,8 @@ impl Template<'_> {
             negated,
             operands,
             content_words: _,
+            // Among the numbers, where a model may answer: nothing else reads it.
+            hardness_milli: _,
             bucket,
             model,
         } = intent;

@@ -1,6 +1,7 @@
 //! From plan space and estimates to the optimizer's problem.
 
 use ctx_candidates::{FrameChoice, PlanSpace, View};
+use ctx_cost::quality::AnswererQuality;
 use ctx_cost::{CostInputs, model};
 use ctx_graph::latency;
 use ctx_optimizer::problem::{RESULT, TEXT};
@@ -49,8 +50,17 @@ pub(crate) fn assemble(view: &View<'_>, cost: &CostInputs<'_>, space: &PlanSpace
         .collect();
     let answerable = answerable(cost, space);
     let models: Vec<ModelName> = cost.catalog.models.keys().cloned().collect();
-    let mut builder =
-        FrameBuilder { view, cost, space, estimates: &estimates, answerable, shapes: &shapes, models: &models, answers: BTreeMap::new() };
+    let mut builder = FrameBuilder {
+        view,
+        cost,
+        space,
+        estimates: &estimates,
+        answerable,
+        shapes: &shapes,
+        models: &models,
+        answers: BTreeMap::new(),
+        qualities: BTreeMap::new(),
+    };
     for choice in &space.frames {
         builder.learn(choice);
     }
@@ -192,6 +202,8 @@ struct FrameBuilder<'a> {
     models: &'a [ModelName],
     /// Latency and cost of an answer by its alternative and the pack budget: many frames share them.
     answers: BTreeMap<(usize, Tokens), AnswerStep>,
+    /// How good an answer is by its alternative and the layout.
+    qualities: BTreeMap<(usize, Layout), AnswererQuality>,
 }
 
 /// Latency (median and upper quantile, where known) and cost of an answer.
@@ -223,7 +235,12 @@ impl FrameBuilder<'_> {
 
     /// Works out what this frame's answer takes, unless a frame before it did.
     fn learn(&mut self, choice: &FrameChoice) {
-        let (budget, _) = self.packing(choice);
+        let (budget, layout) = self.packing(choice);
+        if !self.qualities.contains_key(&(choice.answer, layout)) {
+            let (strategy, model) = self.answerer(choice);
+            let quality = model::answerer(self.cost, strategy, model, layout);
+            self.qualities.insert((choice.answer, layout), quality);
+        }
         if !self.answers.contains_key(&(choice.answer, budget)) {
             let known = (self.answer_latency(choice.answer, budget), self.call(choice, budget));
             self.answers.insert((choice.answer, budget), known);
@@ -232,8 +249,9 @@ impl FrameBuilder<'_> {
 
     fn frame(&self, choice: &FrameChoice) -> Frame {
         let (budget, layout) = self.packing(choice);
-        let (strategy, model) = self.answerer(choice);
-        let quality = model::answerer(self.cost, strategy, model, layout);
+        let (strategy, _) = self.answerer(choice);
+        // `learn` saw this choice before.
+        let quality = &self.qualities[&(choice.answer, layout)];
         let (catches, rejects) = self.check(choice);
         let (answer, call) = self.answers.get(&(choice.answer, budget)).copied().unwrap_or_default();
         let others = [choice.fuse, choice.pack, choice.verify].map(|step| self.estimates[step].latency.as_ref().map(|l| (l.value, l.high)));

@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::write::{identify, seed_of};
 use ctx_candidates::is_high_risk;
-use ctx_cost::evidence;
+use ctx_cost::{evidence, quality};
 use ctx_types::intent::{AnswerShape, EvidenceShape};
 use ctx_types::{AccessPath, Catalog, Goal, Intent, Plan, Ppm, Probe, SourceName};
 use std::fmt::Write;
@@ -19,7 +19,7 @@ pub struct Signature {
     /// What must agree exactly, per source: identifiers found (none, one, many), table and columns of a reading. Before them
     /// what rules decide by.
     pub exact: Vec<String>,
-    /// The numbers: shares of answer and evidence shapes, and per source the share of its kind, P(evidence) by path and depth,
+    /// The numbers: shares of answer and evidence shapes, how easy the goal is where models may answer, and per source the share of its kind, P(evidence) by path and depth,
     /// P(a reading is right). Their order follows from the sources.
     pub inputs: Vec<Ppm>,
 }
@@ -30,6 +30,9 @@ pub fn signature(catalog: &Catalog, sources: &[SourceName], probe: &Probe, inten
     signature.exact.push(if is_high_risk(intent) { "high risk" } else { "" }.to_owned());
     signature.inputs.extend(AnswerShape::ALL.iter().map(|shape| intent.answer.of(*shape)));
     signature.inputs.extend(EvidenceShape::ALL.iter().map(|shape| intent.evidence.of(*shape)));
+    if !catalog.models.is_empty() {
+        signature.inputs.push(quality::easiness(intent.hardness_milli));
+    }
     for name in sources {
         let text = of_source(catalog, name, probe, intent, &mut signature.inputs);
         signature.exact.push(text);

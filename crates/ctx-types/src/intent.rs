@@ -188,6 +188,9 @@ pub struct Intent {
     pub operands: Vec<String>,
     /// Words after removing function words: a cheap measure of how much is asked.
     pub content_words: u32,
+    /// How much harder than a typical goal one with such words is for language models, in thousandths of a logit.
+    #[serde(default)]
+    pub hardness_milli: i32,
     /// Display bucket.
     pub bucket: Bucket,
     /// Digest of the coefficients used.

@@ -166,6 +166,7 @@ fn intent() -> Intent {
         negated: false,
         operands: Vec::new(),
         content_words: 3,
+        hardness_milli: 0,
         bucket: Bucket::Unknown,
         model: "test".into(),
     }

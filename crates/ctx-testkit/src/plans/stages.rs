@@ -27,6 +27,7 @@ pub(super) fn intent(intent: &Intent) -> String {
         let _ = writeln!(out, "time      `{}` {}", time.text, if time.relative { "relative" } else { "absolute" });
     }
     let _ = writeln!(out, "risk      {:.2}, sensitivity {}, language {}", intent.risk.share(), intent.sensitivity, intent.language);
+    let _ = writeln!(out, "hardness  {:+.1}", f64::from(intent.hardness_milli) / 1e3);
     if !intent.operands.is_empty() {
         let _ = writeln!(out, "operands  {}", intent.operands.join(" | "));
     }
