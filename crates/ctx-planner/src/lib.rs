@@ -13,6 +13,7 @@ mod assemble;
 mod bind;
 pub mod check;
 mod conflict;
+mod contend;
 mod error;
 mod inputs;
 mod pin;
@@ -22,6 +23,7 @@ mod what_if;
 mod write;
 
 pub use bind::{Signature, signature};
+pub use contend::{CONTENDERS_MAX, Contender};
 pub use ctx_types::{Denial, Settings};
 pub use error::PlanError;
 pub use inputs::{Inputs, Planned};
@@ -34,7 +36,7 @@ use ctx_intent::IntentModel;
 use ctx_types::{Constraints, Goal, Intent, Plan, Ppm, SourceName};
 
 /// Version of the planner: part of every plan-cache key. Moves when the same inputs may give another plan.
-pub const PLANNER_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
+pub const PLANNER_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
 
 /// The planner. Immutable; share it freely.
 #[derive(Clone, Debug)]
@@ -69,6 +71,16 @@ impl PlannerBuilder {
     }
 }
 
+/// Which plan, and how much of it.
+enum Wanted<'a> {
+    /// The best.
+    Plan,
+    /// The best, with what only EXPLAIN prints.
+    Detail,
+    /// Whichever of the contenders this takes.
+    OneOf(&'a mut dyn FnMut(&[Contender]) -> usize),
+}
+
 impl Planner {
     /// The shipped intent model and the default bound.
     pub fn builder() -> PlannerBuilder {
@@ -93,25 +105,25 @@ impl Planner {
 
     /// The best feasible plan with its graph and schedule.
     pub fn plan(&self, inputs: &Inputs<'_>) -> Result<Planned, PlanError> {
-        self.plan_in(inputs, false)
+        self.plan_in(inputs, Wanted::Plan)
     }
 
     /// The same plan under the same id, with what would flip the choice: EXPLAIN prints it, execution does without.
     pub fn plan_in_detail(&self, inputs: &Inputs<'_>) -> Result<Planned, PlanError> {
-        self.plan_in(inputs, true)
+        self.plan_in(inputs, Wanted::Detail)
     }
 
-    fn plan_in(&self, inputs: &Inputs<'_>, detailed: bool) -> Result<Planned, PlanError> {
+    fn plan_in(&self, inputs: &Inputs<'_>, wanted: Wanted<'_>) -> Result<Planned, PlanError> {
         match &inputs.goal.what_if {
             Some(assumed) => {
                 let catalog = hypothetical(inputs.catalog, assumed)?;
-                self.plan_on(&Inputs { catalog: &catalog, ..*inputs }, detailed)
+                self.plan_on(&Inputs { catalog: &catalog, ..*inputs }, wanted)
             }
-            None => self.plan_on(inputs, detailed),
+            None => self.plan_on(inputs, wanted),
         }
     }
 
-    fn plan_on(&self, inputs: &Inputs<'_>, detailed: bool) -> Result<Planned, PlanError> {
+    fn plan_on(&self, inputs: &Inputs<'_>, mut wanted: Wanted<'_>) -> Result<Planned, PlanError> {
         let sources = inputs::permitted(inputs)?;
         let intent = self.analyze(inputs.goal);
         let limits = inputs::limits(inputs);
@@ -134,10 +146,14 @@ impl Planner {
         let cost = cost_inputs(inputs, &limits, &intent, &sources);
         let assembled = assemble::assemble(&view, &cost, &space, self.labels_max);
         let solution = ctx_optimizer::solve(&assembled.problem);
+        let detailed = matches!(wanted, Wanted::Detail);
         let context =
             write::Context { inputs, view: &view, cost: &cost, space: &space, assembled: &assembled, solution: &solution, detailed };
         let plan = match &solution.winner {
-            Some(winner) if space.groups.iter().all(|(_, g)| !g.is_empty()) => write::plan(&context, winner)?,
+            Some(winner) if space.groups.iter().all(|(_, g)| !g.is_empty()) => match &mut wanted {
+                Wanted::OneOf(pick) => write::plan(&context, &contend::picked(&context, winner, pick)?)?,
+                Wanted::Plan | Wanted::Detail => write::plan(&context, winner)?,
+            },
             _ => {
                 let findings = self.examine(inputs, &limits, &intent, &sources);
                 return Err(PlanError::Infeasible(Box::new(refuse::infeasible(&context, findings))));
@@ -186,7 +202,7 @@ impl Planner {
             _ => String::new(),
         });
         goal.hints.retain(|h| !pinned(h));
-        let best = match self.plan_on(&Inputs { goal: &goal, ..*inputs }, false) {
+        let best = match self.plan_on(&Inputs { goal: &goal, ..*inputs }, Wanted::Plan) {
             Ok(planned) => format!("without the pin {} would be planned", planned.plan.gist),
             Err(other) => format!("without the pin: {other}"),
         };

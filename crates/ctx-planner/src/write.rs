@@ -51,7 +51,7 @@ pub(crate) fn gist_of(shape: &str) -> Result<ContentId, PlanError> {
 
 impl Context<'_> {
     /// Indices of the alternatives of a complete plan, in canonical order.
-    fn members(&self, candidate: &Candidate) -> Vec<usize> {
+    pub(crate) fn members(&self, candidate: &Candidate) -> Vec<usize> {
         let mut out: Vec<usize> = self.space.groups.iter().zip(&candidate.selection).map(|((_, g), &i)| g[i]).collect();
         let f = &self.space.frames[candidate.frame];
         out.extend([f.fuse, f.rerank, f.pack, f.compress, f.answer, f.verify]);
@@ -74,7 +74,7 @@ impl Context<'_> {
         &self.assembled.problem.frames[candidate.frame]
     }
 
-    fn complete(&self, candidate: &Candidate) -> CompletePlan {
+    pub(crate) fn complete(&self, candidate: &Candidate) -> CompletePlan {
         let terms = score::terms(self.frame(candidate), &candidate.totals);
         CompletePlan {
             alternatives: self.members(candidate).into_iter().map(|m| self.space.alternatives[m].id).collect(),
@@ -115,7 +115,8 @@ pub(crate) fn plan(context: &Context<'_>, winner: &Candidate) -> Result<Plan, Pl
         best: context.solution.best.iter().map(|c| context.complete(c)).collect(),
         frontier: context.solution.frontier.iter().map(|c| context.complete(c)).collect(),
         certificate: Certificate {
-            value: winner.value.score,
+            // Of the search: an explored plan is not what it proved best.
+            value: context.solution.winner.as_ref().map_or(winner.value.score, |best| best.value.score),
             bound: context.solution.bound.score,
             nodes: context.solution.nodes,
             stopped_by: context.solution.stopped_by.clone(),
