@@ -366,6 +366,9 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Say how right the answer of a run was: accuracy is learned from this.
     Feedback(FeedbackArgs),
+    /// What exploring taught: other ways to choose plans, judged from the log of this one.
+    #[command(subcommand)]
+    Learn(LearnCommand),
     /// Compare access paths and the planner's choice on a labelled collection.
     Eval(EvalArgs),
     /// What is configured, what can be reached, and how to add a model.
@@ -610,6 +613,27 @@ pub(crate) struct FeedbackArgs {
     /// Who says so; what a judging model says is kept and teaches nothing alone.
     #[arg(long, value_enum, default_value = "user")]
     pub(crate) by: SaidBy,
+    #[command(flatten)]
+    pub(crate) who: WhoArgs,
+}
+
+/// `ctxrt learn`
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum LearnCommand {
+    /// What other policies would have earned on the runs that explored (learning.explore) and were given feedback: self-normalised
+    /// importance sampling and a doubly robust estimate, each with a 95 % interval.
+    Evaluate(EvaluateArgs),
+}
+
+/// `ctxrt learn evaluate`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct EvaluateArgs {
+    /// Also the policy that runs the best plan whose shape holds these words, such as "single_shot premium". Repeat for several.
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) prefer: Vec<String>,
+    /// Seed of the bootstrap.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) who: WhoArgs,
 }

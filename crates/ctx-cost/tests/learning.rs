@@ -57,6 +57,7 @@ fn trace(nodes: Vec<NodeTrace>) -> Trace {
         epoch: "epoch_none".to_owned(),
         generations: Vec::new(),
         propensity: Ppm::ONE,
+        exploration: None,
         probe: Probe::default(),
         configuration: "c".to_owned(),
         nodes,

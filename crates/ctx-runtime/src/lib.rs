@@ -10,15 +10,17 @@
 //! Everything that touches a disk, a socket or a model is a plugin behind `ctx-contracts`; a binary fills the
 //! [`Registry`] and names the plugins in the [`Config`]. This crate holds no provider, no database and no text of a prompt.
 //!
-//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → `feedback` → [`session`] → [`replay`].
+//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → `feedback` → `explore` → `evaluation` → [`session`] → [`replay`].
 
 pub mod config;
 
 mod clock;
 mod denials;
 mod error;
+mod evaluation;
 mod executor;
 mod explain;
+mod explore;
 mod feedback;
 mod flight;
 mod learning;
@@ -41,6 +43,7 @@ pub use ctx_cost::statistics::{Origin, StatRow, Statistics, StatisticsError};
 pub use ctx_plan_cache::{CacheRow, Counters, LoadReport, Pin, PinnedBy, ResultCounters, Unpinned};
 pub use ctx_simulate::{BatchTotal, Simulation};
 pub use error::RuntimeError;
+pub use evaluation::{Evaluation, Policy, PolicyWorth};
 pub use explain::{ExplainInputs, ExplainOptions};
 pub use feedback::{Feedback, FeedbackBy};
 pub use ledger::accounts::Spent;

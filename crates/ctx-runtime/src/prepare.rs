@@ -4,6 +4,7 @@
 //! without counting, insert nothing and observe nothing. The plan is the same: it is a function of the same inputs.
 
 use crate::RuntimeError;
+use crate::explore;
 use crate::runtime::Inner;
 use crate::stored::Asked;
 use ctx_cost::statistics::Statistics;
@@ -12,6 +13,7 @@ use ctx_plan_cache::{
 };
 use ctx_planner::{Inputs, PlanError, Planned, Planner};
 use ctx_types::catalog::SourceState;
+use ctx_types::exploration::Exploration;
 use ctx_types::goal::Hint;
 use ctx_types::{
     Catalog, Constraints, ContentId, Denial, Goal, Infeasible, Intent, Micros, Probe, Sensitivity, Settings, SourceName, Status, Weights,
@@ -37,7 +39,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    fn leaves_traces(self) -> bool {
+    pub(crate) fn leaves_traces(self) -> bool {
         matches!(self, Mode::Run | Mode::Analyze)
     }
 
@@ -91,6 +93,8 @@ pub struct Prepared {
     pub(crate) scope: Option<Scope>,
     /// The stored answer, where answers are kept.
     pub(crate) stored: Option<Asked>,
+    /// What else could be run, where exploration is on.
+    pub exploration: Option<Exploration>,
     /// Time from goal to decision.
     pub planning: Micros,
     /// Remarks of this preparation: a store that could not be refreshed, a detector that was down.
@@ -158,8 +162,8 @@ struct StampSet {
 }
 
 /// One goal on its way.
-struct Request<'a> {
-    goal: &'a Goal,
+pub(crate) struct Request<'a> {
+    pub(crate) goal: &'a Goal,
     limits: &'a Constraints,
     snapshot: &'a Snapshot,
     sources: &'a [SourceName],
@@ -171,18 +175,20 @@ struct Request<'a> {
 }
 
 /// A decision with what it was made from.
-struct Decided {
-    choice: Choice,
-    probe: Probe,
+pub(crate) struct Decided {
+    pub(crate) choice: Choice,
+    pub(crate) probe: Probe,
     /// What the cache said.
-    told: String,
-    scope: Option<Scope>,
+    pub(crate) told: String,
+    pub(crate) scope: Option<Scope>,
+    /// What else could have been decided.
+    pub(crate) exploration: Option<Exploration>,
 }
 
 impl Decided {
     /// Without the plan cache.
     fn aside((choice, probe, _): (Choice, Probe, Micros), told: impl Into<String>) -> Decided {
-        Decided { choice, probe, told: told.into(), scope: None }
+        Decided { choice, probe, told: told.into(), scope: None, exploration: None }
     }
 }
 
@@ -227,7 +233,8 @@ impl Inner {
             settings: &settings,
             fresh,
         };
-        let Decided { mut choice, probe, told: plan_cache, scope } = self.decide(&request, mode).await?;
+        let Decided { mut choice, probe, told: plan_cache, scope, exploration } = self.decide(&request, mode).await?;
+        notes.extend(exploration.as_ref().and_then(|e| if mode.leaves_traces() { explore::ran(e) } else { Some(explore::would(e)) }));
         let stored = self.answer_beside(&request, &choice, mode, scope.is_some());
         if let Some(asked) = stored.as_ref().filter(|asked| mode.explains() || asked.given.is_some()) {
             notes.push(asked.told.clone());
@@ -244,6 +251,7 @@ impl Inner {
             plan_cache,
             scope,
             stored,
+            exploration,
             planning,
             goal,
             limits,
@@ -341,13 +349,16 @@ impl Inner {
                 if mode.leaves_traces() { self.cache().bypass(why).to_string() } else { format!("bypassed ({why})", why = why.as_str()) };
             return Ok(Decided::aside(self.plan_anew(request).await?, told));
         }
+        if let Some(decided) = self.choose_among(request, mode).await? {
+            return Ok(decided);
+        }
         let stamps = request.snapshot.stamps(request);
         let key = PlanKey::literal(&key_input(request));
         let found = self.look_up(&key, &stamps, mode);
         let told = found.to_string();
         if let Some(planned) = self.reuse(request, &found)? {
             let scope = found.hit().map(|entry| entry.scope.clone());
-            return Ok(Decided { choice: Choice::Planned(planned), probe: Probe::default(), told, scope });
+            return Ok(Decided { choice: Choice::Planned(planned), probe: Probe::default(), told, scope, exploration: None });
         }
         if !mode.leaves_traces() {
             return Ok(self.make(request, &key, &stamps, told, mode).await?.decided);
@@ -371,6 +382,13 @@ impl Inner {
         let words = Template { intent: &intent, question, signature: &exact, inputs: &inputs, goal_tokens: probe.goal_tokens };
         let key = TemplateKey::of(&key_input(request), &words);
         Some((key, intent))
+    }
+
+    /// Whether a shape is pinned for such goals, by a person or after a regression.
+    pub(crate) fn is_held(&self, request: &Request<'_>, probe: &Probe) -> bool {
+        let own = || Scope::of_goal(&PlanKey::literal(&key_input(request)));
+        let scope = self.template(request, probe).map_or_else(own, |(template, _)| Scope::of_family(&template));
+        self.cache().pinned(&scope).is_some()
     }
 
     /// What the kind's decisions say to this goal.
@@ -412,7 +430,7 @@ impl Inner {
         if let Some(planned) = self.reuse(request, &found)? {
             let scope = found.hit().map(|entry| entry.scope.clone());
             let told = format!("{told}; planned by a concurrent request");
-            return Ok(Decided { choice: Choice::Planned(planned), probe: Probe::default(), told, scope });
+            return Ok(Decided { choice: Choice::Planned(planned), probe: Probe::default(), told, scope, exploration: None });
         }
         let Made { decided, planning, custom } = self.make(request, &key, stamps, told, Mode::Run).await?;
         if let Choice::Planned(planned) = &decided.choice {
@@ -441,14 +459,14 @@ impl Inner {
         let Some((template, intent)) = self.template(request, &probe) else {
             let scope = Scope::of_goal(key);
             let (choice, told, planning) = self.plan_held(request, &probe, &scope, told)?;
-            return Ok(Made { decided: Decided { choice, probe, told, scope: Some(scope) }, planning, custom: None });
+            return Ok(Made { decided: Decided { choice, probe, told, scope: Some(scope), exploration: None }, planning, custom: None });
         };
         let (scope, tenant) = (Scope::of_family(&template), &request.goal.principal.tenant);
         let found = self.look_up_template(&template, tenant, stamps, mode);
         if let Some(entry) = found.hit() {
             let planned = self.planner.bind(&entry.plan, request.goal, intent, &request.settings.configuration_digest)?;
             let choice = Choice::Planned(Arc::new(planned));
-            let decided = Decided { choice, probe, told: found.to_string(), scope: Some(scope) };
+            let decided = Decided { choice, probe, told: found.to_string(), scope: Some(scope), exploration: None };
             return Ok(Made { decided, planning: Micros(0), custom: None });
         }
         let told = match &found {
@@ -459,7 +477,7 @@ impl Inner {
         let (choice, told, planning) = self.plan_held(request, &probe, &scope, told)?;
         let verdict =
             if mode.leaves_traces() && found.wants_verdict() { self.verdict(request, &template, &probe, &choice, stamps)? } else { None };
-        let decided = Decided { choice, probe, told, scope: Some(scope) };
+        let decided = Decided { choice, probe, told, scope: Some(scope), exploration: None };
         Ok(Made { decided, planning, custom: Some((template, verdict)) })
     }
 
@@ -545,7 +563,7 @@ impl Inner {
         }
     }
 
-    async fn probe(&self, request: &Request<'_>) -> Probe {
+    pub(crate) async fn probe(&self, request: &Request<'_>) -> Probe {
         self.probe_sources(&request.goal.text, request.sources, &request.snapshot.readers).await
     }
 
@@ -579,7 +597,7 @@ fn key_input<'a>(request: &'a Request<'_>) -> KeyInput<'a> {
     }
 }
 
-fn inputs<'a>(request: &'a Request<'_>, probe: &'a Probe) -> Inputs<'a> {
+pub(crate) fn inputs<'a>(request: &'a Request<'_>, probe: &'a Probe) -> Inputs<'a> {
     Inputs {
         goal: request.goal,
         limits: request.limits,

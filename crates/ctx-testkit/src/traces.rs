@@ -50,6 +50,7 @@ pub fn completed(planned: &Planned) -> Trace {
         epoch: plan.statistics_epoch.clone(),
         generations: plan.sources.iter().map(|s| (s.source.to_string(), s.generation)).collect(),
         propensity: Ppm::ONE,
+        exploration: None,
         probe: Probe::default(),
         configuration: "configuration_test".into(),
         nodes,

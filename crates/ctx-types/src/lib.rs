@@ -18,6 +18,7 @@ pub mod catalog;
 pub mod certainty;
 pub mod computed;
 pub mod estimate;
+pub mod exploration;
 pub mod goal;
 pub mod id;
 pub mod intent;

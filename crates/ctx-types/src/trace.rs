@@ -1,6 +1,7 @@
 //! The record of one run, complete enough to explain and replay it.
 
 use crate::estimate::AlternativeEstimate;
+use crate::exploration::Exploration;
 use crate::outcome::Outcome;
 use crate::probe::Probe;
 use crate::{ContentId, Micros, NanoUsd, Ppm, Tokens};
@@ -39,6 +40,9 @@ pub struct Trace {
     pub generations: Vec<(String, u64)>,
     /// Probability with which an explorer chose this plan, ppm; 1,000,000 without exploration.
     pub propensity: Ppm,
+    /// What else the explorer could have run; absent without exploration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exploration: Option<Exploration>,
     /// What the sources said before planning.
     pub probe: Probe,
     /// Digest of the configuration, without secrets.

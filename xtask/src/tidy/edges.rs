@@ -36,6 +36,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "ctx-simulate",
             "ctx-plan-cache",
             "ctx-explain",
+            // Draws among plans, and evaluates such draws.
+            "ctx-learn",
             // Sessions execute statements.
             "ctx-sql",
         ],

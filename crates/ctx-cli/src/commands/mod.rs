@@ -7,6 +7,7 @@ mod eval;
 pub(crate) mod explain;
 mod feedback;
 pub(crate) mod index;
+mod learn;
 mod replay;
 pub(crate) mod run;
 mod scripts;
@@ -45,6 +46,7 @@ pub(crate) async fn dispatch(cli: Cli, out: &Out, interrupt: &Interrupt) -> Resu
         Command::Cache(command) => cache::cache(global, command, out).await,
         Command::Trace(command) => trace::trace(global, command, out).await,
         Command::Feedback(args) => feedback::feedback(global, args, out).await,
+        Command::Learn(command) => learn::learn(global, command, out).await,
         Command::Eval(args) => eval::eval(args, out, interrupt).await,
         Command::Doctor(args) => doctor::doctor(global, args, out).await,
         Command::Shell(args) => statements::shell(global, args, out, interrupt).await,

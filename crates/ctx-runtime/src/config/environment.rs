@@ -11,8 +11,19 @@ const PREFIX: &str = "CTXRT_";
 /// Variables with the prefix that are not configuration keys: the command line reads them.
 const RESERVED: &[&str] = &["CTXRT_STORE", "CTXRT_CONFIG", "CTXRT_LOG", "CTXRT_LIBDUCKDB"];
 /// Top-level sections, as in [`super::sections`].
-pub(crate) const SECTIONS: &[&str] =
-    &["runtime", "models", "budgets", "tenant_budgets", "costmodel", "retrieval", "verification", "policy", "observability", "sources"];
+pub(crate) const SECTIONS: &[&str] = &[
+    "runtime",
+    "models",
+    "budgets",
+    "tenant_budgets",
+    "costmodel",
+    "learning",
+    "retrieval",
+    "verification",
+    "policy",
+    "observability",
+    "sources",
+];
 
 /// Keys a variable may set, by dotted path: scalars of fixed sections. Tiers and sources are lists of records: a file's matter.
 const OVERRIDABLE: &[&str] = &[
@@ -53,6 +64,9 @@ const OVERRIDABLE: &[&str] = &[
     "costmodel.weights.vrf",
     "costmodel.weights.cost_scale_usd",
     "costmodel.weights.latency_scale_seconds",
+    "learning.explore",
+    "learning.within",
+    "learning.floor",
     "retrieval.default_strategy",
     "retrieval.top_k",
     "retrieval.final_k",

@@ -28,6 +28,7 @@ fn read(root: tree::Node, findings: &mut Findings) -> Config {
     config.models = sections::models(top.section("models", findings), findings);
     sections::budgets(top.section("budgets", findings), &mut config.budgets, findings);
     sections::costmodel(top.section("costmodel", findings), &mut config.costmodel, findings);
+    sections::learning(top.section("learning", findings), &mut config.learning, findings);
     sections::retrieval(top.section("retrieval", findings), &mut config.retrieval, findings);
     sections::verification(top.section("verification", findings), &mut config.verification, findings);
     sections::policy(top.section("policy", findings), &mut config.policy, findings);
@@ -41,7 +42,7 @@ fn read(root: tree::Node, findings: &mut Findings) -> Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctx_types::{Micros, NanoUsd, PicoUsd, Sensitivity, SourceName, Tokens};
+    use ctx_types::{Micros, NanoUsd, PicoUsd, Ppm, Sensitivity, SourceName, Tokens};
 
     fn problems(text: &str) -> Vec<String> {
         match load("c.yaml", text, &[]) {
@@ -63,6 +64,7 @@ models:
 budgets: {max_tokens: 1e6, max_cost_usd: 0.25, max_latency_seconds: 30, max_calls: 3, max_tool_calls: 2, uncertain_latency: refuse}
 tenant_budgets: {acme: {max_cost_usd: 2, max_tokens: 1e6, per: day}, "x y": {max_tokens: 5, per: hour}}
 costmodel: {estimator: prior, weights: {acc: 2.0, cost: 0.6}}
+learning: {explore: 0.1, within: 0.03, floor: 0.005}
 retrieval: {default_strategy: hybrid, top_k: 50, final_k: 8, reranker: none}
 verification: {default: false, high_risk_requires_human: true}
 policy: {engine: builtin, pii: builtin}
@@ -89,6 +91,8 @@ sources:
         assert_eq!(config.models[1].price.as_ref().and_then(|p| p.input), Some(PicoUsd(2_500_000)));
         assert_eq!(config.costmodel.weights.acc, 2_000_000);
         assert_eq!(config.costmodel.estimator, super::super::EstimatorName::Prior);
+        let learning = super::super::LearningConfig { explore: Ppm(100_000), within: Ppm(30_000), floor: Ppm(5_000) };
+        assert_eq!(config.learning, learning);
         assert_eq!(config.retrieval.final_k, Some(8));
         assert!(!config.verification.default && config.verification.high_risk_requires_human);
         let docs = &config.sources[&SourceName::new("docs").expect("valid")];

@@ -124,6 +124,8 @@ pub struct Config {
     pub tenant_budgets: BTreeMap<String, TenantBudget>,
     /// Score weights and estimator.
     pub costmodel: CostModelConfig,
+    /// Trying plans close to the best.
+    pub learning: LearningConfig,
     /// Retrieval defaults.
     pub retrieval: RetrievalConfig,
     /// Defaults of checks.
@@ -314,6 +316,23 @@ pub enum EstimatorName {
     Learned,
 }
 
+/// `learning:`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LearningConfig {
+    /// Largest share of runs that leave the best plan; 0: none does.
+    pub explore: Ppm,
+    /// How much less than the best a plan may be expected to score and still be tried, in parts per million of the score.
+    pub within: Ppm,
+    /// Smallest probability with which any plan is tried: what is less likely is not tried.
+    pub floor: Ppm,
+}
+
+impl Default for LearningConfig {
+    fn default() -> Self {
+        LearningConfig { explore: Ppm(0), within: Ppm(50_000), floor: Ppm(10_000) }
+    }
+}
+
 /// `retrieval:`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RetrievalConfig {
@@ -453,6 +472,7 @@ impl Default for Config {
             budgets: default_budgets(),
             tenant_budgets: BTreeMap::new(),
             costmodel: CostModelConfig { estimator: EstimatorName::Learned, weights: Weights::default(), prices: None },
+            learning: LearningConfig::default(),
             retrieval: RetrievalConfig::default(),
             verification: VerificationConfig { default: true, high_risk_requires_human: false },
             policy: PolicyConfig::default(),

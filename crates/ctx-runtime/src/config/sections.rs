@@ -3,7 +3,7 @@
 use super::reader::{Findings, Section, nearest};
 use super::tree::{Node, Origin, Value};
 use super::{
-    AutoLabel, CostModelConfig, Durability, EstimatorName, ObservabilityConfig, Per, PlanCacheConfig, PolicyConfig, Refresh,
+    AutoLabel, CostModelConfig, Durability, EstimatorName, LearningConfig, ObservabilityConfig, Per, PlanCacheConfig, PolicyConfig, Refresh,
     RetrievalConfig, RuntimeConfig, SOURCE_KINDS, SourceConfig, TenantBudget, Tier, TierPrice, VerificationConfig, advice,
 };
 use ctx_types::goal::UncertainLatency;
@@ -310,6 +310,22 @@ pub(super) fn costmodel(mut section: Section, config: &mut CostModelConfig, find
     }
     weights.finish(findings);
     config.prices = section.text("prices", findings).map(|(path, _)| PathBuf::from(path));
+    section.finish(findings);
+}
+
+pub(super) fn learning(mut section: Section, config: &mut LearningConfig, findings: &mut Findings) {
+    let origin = section.origin().clone();
+    for (key, slot) in [("explore", &mut config.explore), ("within", &mut config.within), ("floor", &mut config.floor)] {
+        let Some(share) = section.amount(key, "share between 0 and 1", findings) else { continue };
+        if share > 1.0 {
+            findings.problem(&origin, &section.key(key), "a share is at most 1", None);
+        }
+        *slot = Ppm::from_share(share);
+    }
+    if config.explore > Ppm(0) && config.floor > config.explore {
+        let hint = "set learning.floor to a tenth of learning.explore or less".to_owned();
+        findings.problem(&origin, "learning.floor", "above learning.explore: nothing could be tried", Some(hint));
+    }
     section.finish(findings);
 }
 

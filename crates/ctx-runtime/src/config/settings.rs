@@ -1,6 +1,6 @@
 //! A configuration as rows: what `EXPLAIN (SETTINGS)` shows, and the digest that plan-cache keys hold.
 
-use super::Config;
+use super::{Config, LearningConfig};
 use ctx_types::id::sha256_hex;
 use serde::Serialize;
 use serde_json::Value;
@@ -28,9 +28,10 @@ impl Config {
             .collect()
     }
 
-    /// Hash of everything that is configured, without paths and the store's place.
+    /// Hash of everything that decides what the best plan is, without paths and the store's place. What is tried beside it is no
+    /// part of that.
     pub fn digest(&self) -> String {
-        let rows = flat(self);
+        let rows = flat(&Config { learning: LearningConfig::default(), ..self.clone() });
         let text: String = rows.iter().map(|(key, value)| format!("{key}={value}\n")).collect();
         sha256_hex(text.as_bytes())[..32].to_owned()
     }

@@ -8,6 +8,7 @@ use ctx_contracts::{Answer, ContextPassage};
 use ctx_cost::statistics::trace::{TraceContext, from_trace};
 use ctx_plan_cache::Run;
 use ctx_planner::Planned;
+use ctx_types::exploration::Exploration;
 use ctx_types::id::sha256_hex;
 use ctx_types::intent::{AnswerShape, EvidenceShape};
 use ctx_types::outcome::Spend;
@@ -42,7 +43,8 @@ pub(super) fn report(
         plan_cache: prepared.plan_cache.clone(),
         epoch: prepared.statistics.epoch(&prepared.goal.principal.tenant).to_owned(),
         generations: prepared.catalog.sources.iter().map(|(name, entry)| (name.to_string(), entry.generation)).collect(),
-        propensity: Ppm::ONE,
+        propensity: prepared.exploration.as_ref().map_or(Ppm::ONE, Exploration::propensity),
+        exploration: prepared.exploration.clone(),
         probe: progress.as_ref().and_then(|p| p.probe.as_ref()).or(context.probe.get()).unwrap_or(&prepared.probe).clone(),
         configuration: context.inner.digest.clone(),
         nodes: progress.as_ref().map(nodes).unwrap_or_default(),
@@ -249,6 +251,7 @@ impl Inner {
             epoch: self.learning.snapshot().epoch(&goal.principal.tenant).to_owned(),
             generations: Vec::new(),
             propensity: Ppm::ONE,
+            exploration: None,
             probe: Probe::default(),
             configuration: self.digest.clone(),
             nodes: Vec::new(),

@@ -86,6 +86,7 @@ impl Runtime {
             plan_cache: "not used: the run is replayed".to_owned(),
             scope: None,
             stored: None,
+            exploration: None,
             planning: Micros(0),
             notes: Vec::new(),
         };
