@@ -623,6 +623,19 @@ pub(crate) enum LearnCommand {
     /// What other policies would have earned on the runs that explored (learning.explore) and were given feedback: self-normalised
     /// importance sampling and a doubly robust estimate, each with a 95 % interval.
     Evaluate(EvaluateArgs),
+    /// How near shipped and learned estimates came to what happened, on runs that neither had seen (learning.shadow), and how often the
+    /// other estimator would have planned otherwise.
+    Estimators(EstimatorsArgs),
+}
+
+/// `ctxrt learn estimators`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct EstimatorsArgs {
+    /// Seed of the bootstrap.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) who: WhoArgs,
 }
 
 /// `ctxrt learn evaluate`

@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn settings(explore: u32, within: u32, floor: u32) -> LearningConfig {
-        LearningConfig { explore: Ppm(explore), within: Ppm(within), floor: Ppm(floor) }
+        LearningConfig { explore: Ppm(explore), within: Ppm(within), floor: Ppm(floor), shadow: false }
     }
 
     fn four() -> Vec<Contender> {

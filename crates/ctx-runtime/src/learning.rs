@@ -69,6 +69,11 @@ impl Learning {
         }
     }
 
+    /// The snapshot of past runs, whether or not it is planned with.
+    pub(crate) fn published(&self) -> Arc<Statistics> {
+        self.state().current.clone()
+    }
+
     /// Everything known, whatever planning uses: what waits is there too, and not published.
     pub(crate) async fn known(&self, store: &dyn Store) -> Result<Statistics, PluginError> {
         let (current, outcomes) = read(&store.journal(JOURNAL).await?);

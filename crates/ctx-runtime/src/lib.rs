@@ -10,7 +10,7 @@
 //! Everything that touches a disk, a socket or a model is a plugin behind `ctx-contracts`; a binary fills the
 //! [`Registry`] and names the plugins in the [`Config`]. This crate holds no provider, no database and no text of a prompt.
 //!
-//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → `feedback` → `explore` → `evaluation` → [`session`] → [`replay`].
+//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → `feedback` → `explore` → `evaluation` → `shadow` → [`session`] → [`replay`].
 
 pub mod config;
 
@@ -32,6 +32,7 @@ mod registry;
 pub mod replay;
 mod runtime;
 pub mod session;
+mod shadow;
 mod shared;
 mod stored;
 mod what_if;
@@ -53,5 +54,6 @@ pub use parts::Parts;
 pub use prepare::{Choice, Prepared};
 pub use registry::{BuildContext, Contract, Registry, RegistryError};
 pub use runtime::{RunReport, Runtime, RuntimeBuilder};
+pub use shadow::{Comparison, EstimatorRow};
 pub use shared::Shared;
 pub use what_if::{WhatIfError, what_if};

@@ -57,7 +57,7 @@ pub(crate) struct Inner {
     pub(crate) answers: Arc<Answers>,
     cache: Arc<Mutex<PlanCache>>,
     pub(crate) finished: Mutex<Option<Arc<Planned>>>,
-    tasks: TaskTracker,
+    pub(crate) tasks: TaskTracker,
     runs: Arc<std::sync::atomic::AtomicU64>,
 }
 

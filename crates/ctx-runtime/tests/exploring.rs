@@ -115,3 +115,31 @@ async fn a_log_of_explored_runs_says_what_other_policies_would_have_earned() {
     let other = runtime.evaluate("somebody else", &traces, &[Policy::Best], 1).await.expect("a fake store");
     assert_eq!((other.runs, other.policies.len()), (0, 0), "runs of other tenants do not exist for who asks");
 }
+
+#[tokio::test]
+async fn both_estimators_are_compared_on_runs_that_neither_had_seen() {
+    let mut world = World::new();
+    world.config.learning.shadow = true;
+    let runtime = world.runtime().await;
+    let run = async |runs: usize| {
+        for _ in 0..runs {
+            runtime.run(&goal(QUESTION, &[])).await.expect("valid goal");
+        }
+        runtime.flush().await.expect("a fake store");
+        runtime.compare_estimators("default", 1).await.expect("a fake store")
+    };
+    // Fewer than are absorbed the first time.
+    let before = run(4).await;
+    assert_eq!((before.runs, before.planned_otherwise), (4, 0));
+    let tokens = before.rows.iter().find(|row| row.field == "tokens").expect("passages read have tokens");
+    assert!(tokens.n >= 4 && tokens.gain == 0.0 && tokens.learned == tokens.prior, "nothing was learned yet: {tokens:?}");
+    runtime.publish().await.expect("a fake store");
+    let after = run(25).await;
+    assert_eq!(after.runs, 29);
+    assert!(after.rows.iter().any(|row| row.gain != 0.0), "estimates are corrected by now: {:?}", after.rows);
+    assert_eq!(runtime.compare_estimators("somebody else", 1).await.expect("a fake store").runs, 0);
+    let plain = World::new().runtime().await;
+    plain.run(&goal(QUESTION, &[])).await.expect("valid goal");
+    plain.flush().await.expect("a fake store");
+    assert_eq!(plain.compare_estimators("default", 1).await.expect("a fake store").runs, 0, "off unless asked for");
+}

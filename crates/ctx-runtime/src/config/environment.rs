@@ -67,6 +67,7 @@ const OVERRIDABLE: &[&str] = &[
     "learning.explore",
     "learning.within",
     "learning.floor",
+    "learning.shadow",
     "retrieval.default_strategy",
     "retrieval.top_k",
     "retrieval.final_k",

@@ -64,7 +64,7 @@ models:
 budgets: {max_tokens: 1e6, max_cost_usd: 0.25, max_latency_seconds: 30, max_calls: 3, max_tool_calls: 2, uncertain_latency: refuse}
 tenant_budgets: {acme: {max_cost_usd: 2, max_tokens: 1e6, per: day}, "x y": {max_tokens: 5, per: hour}}
 costmodel: {estimator: prior, weights: {acc: 2.0, cost: 0.6}}
-learning: {explore: 0.1, within: 0.03, floor: 0.005}
+learning: {explore: 0.1, within: 0.03, floor: 0.005, shadow: true}
 retrieval: {default_strategy: hybrid, top_k: 50, final_k: 8, reranker: none}
 verification: {default: false, high_risk_requires_human: true}
 policy: {engine: builtin, pii: builtin}
@@ -91,7 +91,7 @@ sources:
         assert_eq!(config.models[1].price.as_ref().and_then(|p| p.input), Some(PicoUsd(2_500_000)));
         assert_eq!(config.costmodel.weights.acc, 2_000_000);
         assert_eq!(config.costmodel.estimator, super::super::EstimatorName::Prior);
-        let learning = super::super::LearningConfig { explore: Ppm(100_000), within: Ppm(30_000), floor: Ppm(5_000) };
+        let learning = super::super::LearningConfig { explore: Ppm(100_000), within: Ppm(30_000), floor: Ppm(5_000), shadow: true };
         assert_eq!(config.learning, learning);
         assert_eq!(config.retrieval.final_k, Some(8));
         assert!(!config.verification.default && config.verification.high_risk_requires_human);

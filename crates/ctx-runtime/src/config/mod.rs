@@ -325,11 +325,13 @@ pub struct LearningConfig {
     pub within: Ppm,
     /// Smallest probability with which any plan is tried: what is less likely is not tried.
     pub floor: Ppm,
+    /// Whether both estimators are compared after each run.
+    pub shadow: bool,
 }
 
 impl Default for LearningConfig {
     fn default() -> Self {
-        LearningConfig { explore: Ppm(0), within: Ppm(50_000), floor: Ppm(10_000) }
+        LearningConfig { explore: Ppm(0), within: Ppm(50_000), floor: Ppm(10_000), shadow: false }
     }
 }
 

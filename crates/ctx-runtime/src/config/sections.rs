@@ -322,6 +322,7 @@ pub(super) fn learning(mut section: Section, config: &mut LearningConfig, findin
         }
         *slot = Ppm::from_share(share);
     }
+    config.shadow = section.boolean("shadow", findings).unwrap_or(config.shadow);
     if config.explore > Ppm(0) && config.floor > config.explore {
         let hint = "set learning.floor to a tenth of learning.explore or less".to_owned();
         findings.problem(&origin, "learning.floor", "above learning.explore: nothing could be tried", Some(hint));

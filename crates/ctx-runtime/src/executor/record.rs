@@ -197,7 +197,10 @@ pub(super) async fn deliver(context: &Context, report: &RunReport) {
             statistics: &context.prepared.statistics,
             at,
         };
-        context.inner.observe(from_trace(&report.trace, &seen)).await;
+        let observations = from_trace(&report.trace, &seen);
+        let probe = context.probe.get().unwrap_or(&context.prepared.probe);
+        context.inner.shadow(&context.prepared, probe, &report.trace.id, &observations);
+        context.inner.observe(observations).await;
         watch(context, planned, &report.outcome, at);
         context.inner.store_answer(&context.prepared, &report.outcome, context.cut.load(Ordering::Relaxed));
     }
