@@ -3,8 +3,8 @@
 use super::reader::{Findings, Section, nearest};
 use super::tree::{Node, Origin, Value};
 use super::{
-    AutoLabel, CostModelConfig, Durability, EstimatorName, LearningConfig, ObservabilityConfig, Per, PlanCacheConfig, PolicyConfig, Refresh,
-    RetrievalConfig, RuntimeConfig, SOURCE_KINDS, SourceConfig, TenantBudget, Tier, TierPrice, VerificationConfig, advice,
+    AutoLabel, CostModelConfig, Durability, EstimatorName, LearningConfig, ObservabilityConfig, Per, PlanCacheConfig, PolicyConfig,
+    Refresh, RetrievalConfig, RuntimeConfig, SOURCE_KINDS, SourceConfig, TenantBudget, Tier, TierPrice, VerificationConfig, advice,
 };
 use ctx_types::goal::UncertainLatency;
 use ctx_types::{AccessPath, Constraints, Micros, ModelName, NanoUsd, PicoUsd, Ppm, Sensitivity, SourceName, Tokens};
