@@ -50,8 +50,7 @@ impl Inner {
 /// What is drawn, and by which chances.
 pub(crate) fn explore(contenders: &[Contender], settings: &LearningConfig, seed: u64, drawing: bool) -> Exploration {
     let propensities = propensities(contenders, settings);
-    let shares: Vec<f64> = propensities.iter().map(|p| p.share()).collect();
-    let chosen = if drawing { bandit::draw(&shares, seed).unwrap_or(0) } else { 0 };
+    let chosen = if drawing { drawn(&propensities, seed) } else { 0 };
     let arm = |(contender, propensity): (&Contender, &Ppm)| ExploredArm {
         gist: contender.gist.clone(),
         shape: contender.shape.clone(),
@@ -62,6 +61,12 @@ pub(crate) fn explore(contenders: &[Contender], settings: &LearningConfig, seed:
         latency: contender.latency,
     };
     Exploration { seed, chosen, arms: contenders.iter().zip(&propensities).map(arm).collect() }
+}
+
+/// One of the contenders by its probability.
+fn drawn(propensities: &[Ppm], seed: u64) -> usize {
+    let shares: Vec<f64> = propensities.iter().map(|p| p.share()).collect();
+    bandit::draw(&shares, seed).unwrap_or(0)
 }
 
 /// The seed of one draw: of a request that brings its own, fixed by seed and words; else by what tells this run from others.
@@ -181,13 +186,12 @@ mod tests {
     fn what_is_written_is_how_often_it_is_drawn() {
         let settings = settings(300_000, 50_000, 10_000);
         let n = 40_000;
-        let (mut counts, mut written) = (vec![0u32; 4], Vec::new());
-        for run in 0..n {
-            let explored = explore(&four(), &settings, seed(None, "why", &format!("run {run}")), true);
-            counts[explored.chosen] += 1;
-            assert_eq!(explored.propensity(), explored.arms[explored.chosen].propensity);
-            written = explored.arms.iter().map(|arm| arm.propensity.share()).collect();
-        }
+        let p = propensities(&four(), &settings);
+        let mut counts = vec![0u32; 4];
+        (0..n).for_each(|run| counts[drawn(&p, seed(None, "why", &format!("run {run}")))] += 1);
+        let explored = explore(&four(), &settings, 3, true);
+        assert_eq!(explored.propensity(), p[explored.chosen], "what is drawn with is what is written");
+        let written: Vec<f64> = explored.arms.iter().map(|arm| arm.propensity.share()).collect();
         assert!(counts[1] > 0 && counts[2] > 0, "{counts:?}");
         for (p, count) in written.iter().zip(counts) {
             let (frequency, error) = (f64::from(count) / f64::from(n), (p * (1.0 - p) / f64::from(n)).sqrt());
