@@ -1,6 +1,6 @@
 //! Enumeration, then pruning, then frames.
 
-use crate::rules::{self, FRAME_RULES, RULES};
+use crate::rules::{self, FRAME_RULES, FrameRule, REFINE_RULES, RULES};
 use crate::{View, grid};
 use ctx_types::{AccessPath, Alternative, AlternativeId, FuseMethod, Layout, Operator, SourceName, Stage, Tokens};
 
@@ -73,12 +73,20 @@ fn enumerate(view: &View<'_>) -> Vec<Alternative> {
         operators.push((Stage::Fuse, Operator::Fuse { method }));
     }
     operators.push((Stage::Rerank, Operator::NoRerank));
+    for reranker in &capabilities.rerankers {
+        operators.push((Stage::Rerank, Operator::Rerank { reranker: reranker.name.clone() }));
+    }
     for budget in grid::budgets(view.limits) {
         for layout in sorted(&capabilities.layouts, Layout::ALL) {
             operators.push((Stage::Pack, Operator::Pack { budget, layout }));
         }
     }
     operators.push((Stage::Compress, Operator::NoCompress));
+    for compressor in &capabilities.compressors {
+        for ratio in &compressor.ratios {
+            operators.push((Stage::Compress, Operator::Compress { compressor: compressor.name.clone(), keep: ratio.keep }));
+        }
+    }
     for strategy in sorted(&capabilities.strategies, ctx_types::Strategy::ALL) {
         if matches!(strategy, ctx_types::Strategy::Extractive | ctx_types::Strategy::Computed) {
             operators.push((Stage::Answer, Operator::Answer { strategy, model: None }));
@@ -123,29 +131,109 @@ fn accesses(view: &View<'_>, source: &SourceName, out: &mut Vec<(Stage, Operator
     }
 }
 
+/// Why an alternative was refused last.
+type Refused = Option<(&'static str, String)>;
+
 /// Every consistent combination; an alternative that is in none is pruned with the last rule that refused it.
 fn frames(view: &View<'_>, space: &mut PlanSpace) {
     let of =
         |stage: Stage| -> Vec<usize> { space.alternatives.iter().enumerate().filter(|(_, a)| a.stage == stage).map(|(i, _)| i).collect() };
     let (fuse, rerank, pack) = (of(Stage::Fuse), of(Stage::Rerank), of(Stage::Pack));
     let (compress, answer, verify) = (of(Stage::Compress), of(Stage::Answer), of(Stage::Verify));
-    let mut refused: Vec<Option<(&'static str, String)>> = vec![None; space.alternatives.len()];
+    let mut refused: Vec<Refused> = vec![None; space.alternatives.len()];
     let mut used = vec![false; space.alternatives.len()];
-    for (&f, &r) in fuse.iter().flat_map(|f| rerank.iter().map(move |r| (f, r))) {
-        for (&a, &v) in answer.iter().flat_map(|a| verify.iter().map(move |v| (a, v))) {
-            for (&p, &c) in pack.iter().flat_map(|p| compress.iter().map(move |c| (p, c))) {
+    let refined = Refinements::new(view, &space.alternatives, [&rerank, &pack, &compress, &answer], &mut refused);
+    let plainest = first_layouts(&space.alternatives, &pack);
+    let mut plain: Vec<Option<bool>> = vec![None; fuse.len() * answer.len() * verify.len() * pack.len()];
+    for ((at_f, &f), (at_r, &r)) in fuse.iter().enumerate().flat_map(|f| rerank.iter().enumerate().map(move |r| (f, r))) {
+        for ((at_a, &a), (at_v, &v)) in answer.iter().enumerate().flat_map(|a| verify.iter().enumerate().map(move |v| (a, v))) {
+            for ((at_p, &p), (at_c, &c)) in pack.iter().enumerate().flat_map(|p| compress.iter().enumerate().map(move |c| (p, c))) {
+                let refines = !matches!(
+                    (&space.alternatives[r].operator, &space.alternatives[c].operator),
+                    (Operator::NoRerank, Operator::NoCompress)
+                );
+                let weighed = refined.reorders(at_r, at_p, at_a) && refined.shortens(at_c, at_p, at_a);
+                if !weighed || (refines && !plainest[at_p]) {
+                    continue;
+                }
                 let frame = FrameChoice { fuse: f, rerank: r, pack: p, compress: c, answer: a, verify: v };
-                match refuse(view, &space.alternatives, &frame) {
-                    Some((blamed, rule, reason)) => refused[blamed] = Some((rule, reason)),
-                    None => {
-                        [f, r, p, c, a, v].into_iter().for_each(|i| used[i] = true);
-                        space.frames.push(frame);
+                // The other rules look at neither reranker nor compressor: one verdict is that of all.
+                let verdict = &mut plain[((at_f * answer.len() + at_a) * verify.len() + at_v) * pack.len() + at_p];
+                let passes = *verdict.get_or_insert_with(|| match refuse(view, &space.alternatives, &frame) {
+                    Some((blamed, rule, reason)) => {
+                        refused[blamed] = Some((rule, reason));
+                        false
                     }
+                    None => true,
+                });
+                if passes {
+                    [f, r, p, c, a, v].into_iter().for_each(|i| used[i] = true);
+                    space.frames.push(frame);
                 }
             }
         }
     }
     prune_unused(space, &used, refused);
+}
+
+/// Which packs have the first layout that is left for their budget. Reordering and shortening are weighed with that one only: what
+/// a layout is worth does not depend on them, and it is the best one that the answerers were measured with.
+fn first_layouts(alternatives: &[Alternative], pack: &[usize]) -> Vec<bool> {
+    let budget = |at: usize| if let Operator::Pack { budget, .. } = alternatives[at].operator { Some(budget) } else { None };
+    pack.iter().map(|&at| pack.iter().find(|&&other| budget(other) == budget(at)) == Some(&at)).collect()
+}
+
+/// Which rerankers and compressors go with which pack budget and answerer.
+struct Refinements {
+    packs: usize,
+    answers: usize,
+    reorders: Vec<bool>,
+    shortens: Vec<bool>,
+}
+
+impl Refinements {
+    fn new(
+        view: &View<'_>,
+        alternatives: &[Alternative],
+        [rerank, pack, compress, answer]: [&[usize]; 4],
+        refused: &mut [Refused],
+    ) -> Refinements {
+        let mut allowed = |steps: &[usize], frame: fn(usize, FrameChoice) -> FrameChoice| -> Vec<bool> {
+            let (Some(&first_rerank), Some(&first_compress)) = (rerank.first(), compress.first()) else { return Vec::new() };
+            let mut out = Vec::with_capacity(steps.len() * pack.len() * answer.len());
+            for (&step, &p) in steps.iter().flat_map(|s| pack.iter().map(move |p| (s, p))) {
+                for &a in answer {
+                    let plain = FrameChoice { fuse: 0, rerank: first_rerank, pack: p, compress: first_compress, answer: a, verify: 0 };
+                    let frame = frame(step, plain);
+                    let blamed = |rule: &FrameRule| {
+                        let refusal = (rule.refuse)(view, alternatives, &frame).filter(|(blamed, _)| *blamed == step);
+                        refusal.map(|(_, reason)| (rule.name, reason))
+                    };
+                    let refusal = REFINE_RULES.iter().find_map(blamed);
+                    out.push(refusal.is_none());
+                    if refusal.is_some() {
+                        refused[step] = refusal;
+                    }
+                }
+            }
+            out
+        };
+        let reorders = allowed(rerank, |step, plain| FrameChoice { rerank: step, ..plain });
+        let shortens = allowed(compress, |step, plain| FrameChoice { compress: step, ..plain });
+        Refinements { packs: pack.len(), answers: answer.len(), reorders, shortens }
+    }
+
+    fn at(&self, step: usize, pack: usize, answer: usize) -> usize {
+        (step * self.packs + pack) * self.answers + answer
+    }
+
+    fn reorders(&self, rerank: usize, pack: usize, answer: usize) -> bool {
+        self.reorders[self.at(rerank, pack, answer)]
+    }
+
+    fn shortens(&self, compress: usize, pack: usize, answer: usize) -> bool {
+        self.shortens[self.at(compress, pack, answer)]
+    }
 }
 
 fn refuse(view: &View<'_>, alternatives: &[Alternative], frame: &FrameChoice) -> Option<(usize, &'static str, String)> {

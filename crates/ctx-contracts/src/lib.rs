@@ -40,7 +40,7 @@ mod trace_sink;
 mod verifier;
 
 pub use clock::Clock;
-pub use compressor::{Compressed, Compressor, Receipt};
+pub use compressor::{CompressRequest, Compressed, Compressor};
 pub use embedder::Embedder;
 pub use error::{ErrorKind, PluginError};
 pub use journal::{Admit, Durability, Fold, Journal, Recorded};
@@ -49,7 +49,7 @@ pub use metrics::{ExecMetrics, Metered};
 pub use model::{FinishReason, Message, Model, ModelRequest, ModelResponse, Role};
 pub use policy::{Decision, ModelFacts, Policy, PolicyFacts, PolicyQuestion, SourceFacts};
 pub use reasoner::{Answer, ContextPassage, ModelAccess, ReasonRequest, Reasoner};
-pub use reranker::Reranker;
+pub use reranker::{RerankRequest, Reranker};
 pub use retriever::{RetrieveRequest, Retriever};
 pub use router::{Endpoint, Router};
 pub use scheduler::Scheduler;

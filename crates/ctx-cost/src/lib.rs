@@ -5,6 +5,7 @@
 //! - [`calls`]: a model call from its parts: prompt, answer, first token, time per token, failures.
 //! - [`prefix`]: the share of prompts that a provider's prefix cache will hold.
 //! - [`quality`]: P(right | evidence) of answerers, with n and provenance.
+//! - [`refine`]: what reordering a list and shortening passages cost and bring.
 //! - [`labels`]: what somebody said of an answer, beside what was expected of it.
 //! - [`tokens`]: counts of tokenizers that are not here, from counts of those that are.
 //! - [`statistics`]: measured residuals that correct the priors and report their own error.
@@ -18,6 +19,7 @@ pub mod labels;
 pub mod model;
 pub mod prefix;
 pub mod quality;
+pub mod refine;
 pub mod statistics;
 pub mod tokens;
 

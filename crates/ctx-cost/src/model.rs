@@ -3,6 +3,7 @@
 use crate::calls;
 use crate::evidence::{self, Before};
 use crate::quality::{self, AnswererQuality};
+use crate::refine;
 use crate::statistics::{Field, OperatorClass, SizeClass, StatKey, Statistics};
 use ctx_types::catalog::SourceState;
 use ctx_types::estimate::AlternativeEstimate;
@@ -59,6 +60,8 @@ pub fn estimate(inputs: &CostInputs<'_>, alternative: &Alternative, context: Tok
             quality: Some(answerer(inputs, *strategy, None, Layout::ContextFirst).right_with),
             ..AlternativeEstimate::default()
         },
+        (_, Operator::Rerank { .. }) => refine::rerank(inputs, alternative, context),
+        (_, Operator::Compress { .. }) => refine::compress(inputs, alternative, context),
         (_, Operator::Verify { verifier }) => {
             let entry = inputs.catalog.capabilities.verifiers.iter().find(|v| v.name == *verifier);
             AlternativeEstimate {
@@ -82,6 +85,9 @@ pub fn answerer(inputs: &CostInputs<'_>, strategy: Strategy, model: Option<&Mode
     AnswererQuality { right_with: inputs.statistics.corrected(&key, quality.right_with), ..quality }
 }
 
+/// Most tokens of an unknown family per o200k token: the prior's upper end.
+pub const UNKNOWN_FAMILY_MOST: f64 = 1.35;
+
 fn per_ktoken((p50, p90): (u64, u64), tokens: Tokens) -> (u64, u64) {
     let k = tokens.get().max(250);
     (p50 * k / 1_000, p90 * k / 1_000)
@@ -95,7 +101,7 @@ pub fn expected_passages(inputs: &CostInputs<'_>, entry: &SourceEntry, k: u32, q
     f64::from(k).min(quota.get() as f64 / mean).min(most).min(held)
 }
 
-fn mean_passage(entry: &SourceEntry) -> f64 {
+pub(crate) fn mean_passage(entry: &SourceEntry) -> f64 {
     if entry.passages == 0 || entry.tokens.get() == 0 { 200.0 } else { entry.tokens.get() as f64 / entry.passages as f64 }
 }
 
@@ -165,8 +171,13 @@ pub fn access_key(inputs: &CostInputs<'_>, path: AccessPath, entry: &SourceEntry
 
 fn latency(inputs: &CostInputs<'_>, alternative: &Alternative, (p50, p90): (u64, u64)) -> Estimated<Micros> {
     let prior = Estimated::new(Micros(p50), Micros(0), Micros(p90), Certainty::Prior, "measured on two cores, benchmarks");
-    let (class, name) = (operator_class(&alternative.operator), operator_key(&alternative.operator));
-    inputs.statistics.corrected(&StatKey::new(inputs.tenant, Field::Latency, class, name, inputs.intent.bucket), prior)
+    inputs.statistics.corrected(&step_key(inputs, alternative), prior)
+}
+
+/// Statistics key of the latency of a step.
+pub(crate) fn step_key(inputs: &CostInputs<'_>, alternative: &Alternative) -> StatKey {
+    let operator = &alternative.operator;
+    StatKey::new(inputs.tenant, Field::Latency, operator_class(operator), operator_key(operator), inputs.intent.bucket)
 }
 
 /// What is learned of calls beside their latency.
@@ -183,7 +194,14 @@ pub fn keys_read<'a>(inputs: &CostInputs<'_>, alternatives: impl Iterator<Item =
                 let passages = inputs.catalog.sources.get(source).map_or(0, |entry| entry.passages);
                 seen.insert((class, name, Some(SizeClass::of(passages))));
             }
-            (_, Operator::Fuse { .. } | Operator::Pack { .. } | Operator::Answer { .. }) => drop(seen.insert((class, name, None))),
+            (
+                _,
+                Operator::Fuse { .. }
+                | Operator::Rerank { .. }
+                | Operator::Pack { .. }
+                | Operator::Compress { .. }
+                | Operator::Answer { .. },
+            ) => drop(seen.insert((class, name, None))),
             _ => {}
         }
     }
@@ -208,7 +226,7 @@ pub fn operator_key(operator: &Operator) -> &str {
         Operator::Pack { .. } => "pack",
         Operator::Answer { model: Some(model), .. } => model.as_str(),
         Operator::Answer { strategy, .. } => strategy.as_str(),
-        Operator::Verify { verifier } => verifier,
+        Operator::Rerank { reranker: name } | Operator::Compress { compressor: name, .. } | Operator::Verify { verifier: name } => name,
         Operator::Skip | Operator::NoRerank | Operator::NoCompress | Operator::NoVerify => "none",
     }
 }

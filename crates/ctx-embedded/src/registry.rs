@@ -6,9 +6,12 @@ use crate::families::KnownTokenizer;
 use crate::policy::policy;
 use crate::recompute::Recomputed;
 use crate::tokens::O200k;
-use ctx_contracts::{ErrorKind, Model, PluginError, Policy, Reasoner, Retriever, Store, TokenCounter, TraceSink, Verifier};
-use ctx_http_model::{OpenAiCompatible, PriceMap, Secret, TierSettings};
-use ctx_local::{AnswersQuestion, Citations, Computed, Extractive, SingleShot, Support};
+use ctx_contracts::{
+    Compressor, ErrorKind, Model, PluginError, Policy, Reasoner, Reranker, Retriever, Store, TokenCounter, TraceSink, Verifier,
+};
+use ctx_http_model::{HttpReranker, OpenAiCompatible, PriceMap, Secret, TierSettings};
+use ctx_local::compress::{Scoring, SentenceCompressor};
+use ctx_local::{AnswersQuestion, Citations, Computed, Extractive, FeatureReranker, SingleShot, Support};
 use ctx_runtime::config::Tier;
 use ctx_runtime::{BuildContext, Config, Contract, Registry, RegistryError, Runtime, RuntimeError};
 use ctx_types::catalog::Prices;
@@ -18,6 +21,9 @@ use std::sync::Arc;
 const BY: &str = "ctx-embedded";
 /// Where a tier without an address is looked for.
 const DEFAULT_BASE_URL: &str = "http://localhost:11434/v1";
+
+/// Passages that a reranking model looks at: a cross-encoder reads every one of them.
+const RERANK_DEPTH: u32 = 50;
 
 /// A registry with everything embedded; the store opens in the folder that the configuration names.
 pub fn registry() -> Result<Registry, RegistryError> {
@@ -80,6 +86,16 @@ fn filled(engine: Option<Arc<Engine>>) -> Result<Registry, RegistryError> {
     registry.verifier("support", BY, |_| Ok(Arc::new(Support) as Arc<dyn Verifier>))?;
     registry.verifier("citations", BY, |_| Ok(Arc::new(Citations) as Arc<dyn Verifier>))?;
     registry.default_names(Contract::Verifier, &["answers_question", "support", "citations", "recomputed"]);
+    registry.reranker("features", BY, |_| Ok(Arc::new(FeatureReranker) as Arc<dyn Reranker>))?;
+    registry.default_names(Contract::Reranker, &["features"]);
+    registry.reranking("openai_compatible", BY, |tier, context| {
+        let price = tier.price.as_ref().and_then(|price| price.input);
+        Ok(Arc::new(HttpReranker::new(tier_settings(tier, price_table(context)?), RERANK_DEPTH, price)?) as Arc<dyn Reranker>)
+    })?;
+    for scoring in Scoring::ALL {
+        registry.compressor(scoring.as_str(), BY, move |_| Ok(Arc::new(SentenceCompressor(scoring)) as Arc<dyn Compressor>))?;
+    }
+    registry.default_names(Contract::Compressor, &Scoring::ALL.map(Scoring::as_str));
     Ok(registry)
 }
 

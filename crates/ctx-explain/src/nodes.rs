@@ -87,7 +87,7 @@ fn title(node: &Node) -> String {
             let most = final_k.map(|k| format!(" final_k={k}")).unwrap_or_default();
             format!("Pack {layout} budget={budget}{most}")
         }
-        NodeOp::Compress { compressor } => format!("Compress by {compressor}"),
+        NodeOp::Compress { compressor, keep } => format!("Compress by {compressor} keep={:.2}", keep.share()),
         NodeOp::Answer { strategy, model: Some(model) } => format!("Answer {strategy} by {model}"),
         NodeOp::Answer { strategy, model: None } => format!("Answer {strategy}"),
         NodeOp::Verify { verifier } => format!("Verify {verifier}"),

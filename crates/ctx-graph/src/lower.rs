@@ -227,10 +227,19 @@ impl<'a> Lowering<'a> {
         Ok(Some(fuse))
     }
 
-    fn rerank(&self, last: Option<NodeId>) -> Result<Option<NodeId>, GraphError> {
-        match self.plan.chosen(&Stage::Rerank) {
-            Some(chosen) if chosen.alternative.operator != Operator::NoRerank => Err(self.wrong(chosen)),
-            _ => Ok(last),
+    /// Nothing is read: nothing is reordered.
+    fn rerank(&mut self, last: Option<NodeId>) -> Result<Option<NodeId>, GraphError> {
+        let (Some(last), Some(chosen)) = (last.clone(), self.plan.chosen(&Stage::Rerank)) else { return Ok(last) };
+        match &chosen.alternative.operator {
+            Operator::NoRerank => Ok(Some(last)),
+            Operator::Rerank { reranker } => {
+                // Without it the order of retrieval stands: a reranker that breaks costs its gain, not the run.
+                let op = NodeOp::Rerank { reranker: reranker.clone() };
+                let rerank = self.add("rerank", op, chosen.estimate.clone(), FailurePolicy::Fail);
+                self.connect(&last, &rerank, EdgeKind::Then);
+                Ok(Some(rerank))
+            }
+            _ => Err(self.wrong(chosen)),
         }
     }
 
@@ -247,10 +256,17 @@ impl<'a> Lowering<'a> {
         Ok(pack)
     }
 
-    fn compress(&self, last: NodeId) -> Result<NodeId, GraphError> {
-        match self.plan.chosen(&Stage::Compress) {
-            Some(chosen) if chosen.alternative.operator != Operator::NoCompress => Err(self.wrong(chosen)),
-            _ => Ok(last),
+    fn compress(&mut self, last: NodeId) -> Result<NodeId, GraphError> {
+        let Some(chosen) = self.plan.chosen(&Stage::Compress) else { return Ok(last) };
+        match &chosen.alternative.operator {
+            Operator::NoCompress => Ok(last),
+            Operator::Compress { compressor, keep } => {
+                let op = NodeOp::Compress { compressor: compressor.clone(), keep: *keep };
+                let compress = self.add("compress", op, chosen.estimate.clone(), FailurePolicy::Fail);
+                self.connect(&last, &compress, EdgeKind::Then);
+                Ok(compress)
+            }
+            _ => Err(self.wrong(chosen)),
         }
     }
 

@@ -168,6 +168,8 @@ pub enum NodeOp {
     Compress {
         /// By which compressor.
         compressor: String,
+        /// Share of the tokens that is kept.
+        keep: Ppm,
     },
     /// The answer is produced. *Rejected* when the answerer declines for want of evidence.
     Answer {
@@ -279,7 +281,7 @@ impl fmt::Display for NodeOp {
             NodeOp::Fuse { method } => write!(f, "fuse {method}"),
             NodeOp::Rerank { reranker } => write!(f, "rerank {reranker}"),
             NodeOp::Pack { budget, layout, .. } => write!(f, "pack {budget} tokens {layout}"),
-            NodeOp::Compress { compressor } => write!(f, "compress {compressor}"),
+            NodeOp::Compress { compressor, keep } => write!(f, "compress {compressor} keep={:.2}", keep.share()),
             NodeOp::Answer { strategy, model: Some(model) } => write!(f, "answer {strategy} {model}"),
             NodeOp::Answer { strategy, model: None } => write!(f, "answer {strategy}"),
             NodeOp::Verify { verifier } => write!(f, "verify {verifier}"),

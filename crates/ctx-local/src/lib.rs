@@ -10,6 +10,7 @@
 //! through the public functions here, so that what is fitted is what runs.
 
 mod coefficients;
+pub mod compress;
 mod computed;
 mod directions;
 mod extractive;
@@ -20,6 +21,7 @@ pub mod markers;
 mod prompt;
 mod question;
 pub mod reading;
+mod rerank;
 mod sentences;
 mod single_shot;
 mod verify;
@@ -29,6 +31,7 @@ pub use coefficients::{digest, provenance};
 pub use computed::Computed;
 pub use extractive::{Extractive, Quoted, choose};
 pub use prompt::{ABSTAIN_SENTINEL, prompt};
+pub use rerank::{FEATURES, FeatureReranker, features};
 pub use sentences::{Span, readable, sentences, sentences_of};
 pub use single_shot::SingleShot;
 pub use verify::{AnswersQuestion, CLAIM, Citations, Support, claim};

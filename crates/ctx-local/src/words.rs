@@ -1,7 +1,7 @@
 //! Words of a text, stemmed for matching: lower-case, function words dropped, CJK as overlapping pairs.
 
 use rust_stemmers::{Algorithm, Stemmer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Words that carry no content, English; other languages keep theirs (their IDF is low anyway).
 const FUNCTION_WORDS: &[&str] = &[
@@ -140,6 +140,14 @@ impl Idf {
     pub(crate) fn of(&self, stem: &str) -> f64 {
         let df = f64::from(self.frequency.get(stem).copied().unwrap_or(0));
         libm::log(1.0 + (f64::from(self.texts) - df + 0.5) / (df + 0.5))
+    }
+
+    /// Share of the mass of what is asked that these words hold; each stem counts once.
+    pub(crate) fn coverage(&self, asked: &[String], words: &[String]) -> f64 {
+        let asked: BTreeSet<&String> = asked.iter().collect();
+        let all: f64 = asked.iter().map(|stem| self.of(stem)).sum();
+        let held: f64 = asked.iter().filter(|stem| words.contains(stem)).map(|stem| self.of(stem)).sum();
+        if all > 0.0 { held / all } else { 0.0 }
     }
 }
 

@@ -138,6 +138,12 @@ pub struct Frame {
     pub answerable: MicroNats,
     /// Factor on evidence when two or more sources are merged this way.
     pub fuse_factor: Ppm,
+    /// Growth of P(evidence) by reordering the list, as a share of itself; never beyond what the sources hold.
+    pub gain: Ppm,
+    /// Share of the packed tokens that is sent after shortening; `context_price` counts it already.
+    pub sent: Ppm,
+    /// P(the evidence is still in the text after shortening | it was before).
+    pub survives: Ppm,
     /// Expected cost apart from context tokens.
     pub fixed_cost: PicoUsd,
     /// Price of a context token.

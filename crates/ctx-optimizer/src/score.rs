@@ -15,7 +15,7 @@
 
 use crate::problem::{DILUTION_FREE_TOKENS, Frame, Totals};
 use ctx_types::estimate::ScoreBreakdown;
-use ctx_types::{MicroNats, Micros, Objective, PicoUsd, Score, Weights};
+use ctx_types::{MicroNats, Micros, Objective, PicoUsd, Ppm, Score, Weights};
 
 /// Value of a complete plan: objective first, weighted score second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,7 +61,12 @@ fn doublings(tokens: u64) -> f64 {
 
 /// P(right | evidence) at this context length: diluted, never below what is right without evidence.
 pub fn right_with(frame: &Frame, tokens: u64) -> f64 {
-    diluted(frame, doublings(tokens))
+    diluted(frame, (doublings(tokens) + sent_doublings(frame)).max(0.0))
+}
+
+/// What shortening takes off the doublings of a context; not positive.
+fn sent_doublings(frame: &Frame) -> f64 {
+    if frame.sent >= Ppm::ONE { 0.0 } else { libm::log2(frame.sent.share().max(1e-6)) }
 }
 
 fn diluted(frame: &Frame, doublings: f64) -> f64 {
@@ -101,12 +106,50 @@ pub struct FrameShares {
     pub answerable: f64,
     /// Doublings of a full context.
     pub doublings: f64,
+    /// What shortening takes off them.
+    pub sent: f64,
 }
 
 impl FrameShares {
     /// Of a frame.
     pub fn of(frame: &Frame) -> FrameShares {
-        FrameShares { answerable: probability(frame.answerable), doublings: doublings(frame.budget.get()) }
+        FrameShares { answerable: probability(frame.answerable), doublings: doublings(frame.budget.get()), sent: sent_doublings(frame) }
+    }
+}
+
+/// What merging, reordering and shortening make of the P(evidence) that was read. Reordering brings forward what lies deeper in
+/// the lists, never more than they hold.
+struct Refined {
+    merged: f64,
+    gain: f64,
+    survives: f64,
+    answerable: f64,
+}
+
+impl Refined {
+    fn of(frame: &Frame, answerable: f64, reads: u8) -> Refined {
+        let merged = if reads > 1 { frame.fuse_factor.share() } else { 1.0 };
+        Refined { merged, gain: frame.gain.share(), survives: frame.survives.share(), answerable }
+    }
+
+    fn evidence(&self, read: f64) -> f64 {
+        let merged = read * self.merged;
+        let most = self.answerable.max(merged);
+        let reordered = if self.gain > 0.0 { (merged * (1.0 + self.gain)).min(most) } else { merged };
+        reordered * self.survives
+    }
+
+    /// How much more for more that is read.
+    fn slope(&self, read: f64) -> f64 {
+        let merged = read * self.merged;
+        let reordered = if merged >= self.answerable {
+            1.0
+        } else if merged * (1.0 + self.gain) >= self.answerable {
+            0.0
+        } else {
+            1.0 + self.gain
+        };
+        self.merged * reordered * self.survives
     }
 }
 
@@ -117,11 +160,10 @@ pub fn terms(frame: &Frame, totals: &Totals) -> Terms {
 
 /// The same from what was computed before.
 pub fn terms_at(frame: &Frame, of_frame: FrameShares, totals: &Totals, shares: Shares) -> Terms {
-    let merged = if totals.reads > 1 { frame.fuse_factor.share() } else { 1.0 };
-    let evidence = shares.evidence * merged;
+    let evidence = Refined::of(frame, of_frame.answerable, totals.reads).evidence(shares.evidence);
     let answerable = of_frame.answerable.max(evidence);
     let tokens = totals.tokens.get().min(frame.budget.get());
-    let q1 = diluted(frame, shares.doublings.min(of_frame.doublings));
+    let q1 = diluted(frame, (shares.doublings.min(of_frame.doublings) + of_frame.sent).max(0.0));
     let (q0, h0) = (frame.right_without.share(), frame.withheld_without.share());
     let h1 = frame.withheld_with.share().min(1.0 - q1);
     let (catches, rejects) = (frame.catches.share(), frame.rejects.share());
@@ -136,7 +178,7 @@ pub fn terms_at(frame: &Frame, of_frame: FrameShares, totals: &Totals, shares: S
         accuracy: right * (1.0 - rejects) + rightly_withheld,
         hallucination: wrong * (1.0 - catches),
         verification: wrong * catches - right * rejects,
-        loss: shares.loss,
+        loss: if frame.survives < Ppm::ONE { 1.0 - (1.0 - shares.loss) * frame.survives.share() } else { shares.loss },
         risk: frame.risk.share(),
         cache: frame.cache.share(),
         cost: frame.fixed_cost + totals.cost + frame.context_price.times(ctx_types::Tokens(tokens)),
@@ -214,15 +256,16 @@ impl EvidenceSlopes {
     }
 }
 
-/// The terms are linear in P(evidence): their slopes, for a selection as it is merged in this frame.
+/// The terms are linear in P(evidence) up to what the sources hold: their slopes, for a selection as it is merged, reordered and
+/// shortened in this frame.
 pub fn evidence_slopes(frame: &Frame, totals: &Totals) -> EvidenceSlopes {
-    let merged = if totals.reads > 1 { frame.fuse_factor.share() } else { 1.0 };
+    let factor = Refined::of(frame, probability(frame.answerable), totals.reads).slope(probability(totals.evidence));
     let q1 = right_with(frame, totals.tokens.get().min(frame.budget.get()));
     let slopes = slopes_at(frame, q1);
     EvidenceSlopes {
-        accuracy: slopes.accuracy * merged,
-        hallucination: slopes.hallucination * merged,
-        verification: slopes.verification * merged,
+        accuracy: slopes.accuracy * factor,
+        hallucination: slopes.hallucination * factor,
+        verification: slopes.verification * factor,
     }
 }
 

@@ -1,5 +1,6 @@
 //! From plan space and estimates to the optimizer's problem.
 
+use crate::refine::{self, Places};
 use ctx_candidates::{FrameChoice, PlanSpace, View};
 use ctx_cost::quality::AnswererQuality;
 use ctx_cost::{CostInputs, model};
@@ -57,7 +58,9 @@ pub(crate) fn assemble(view: &View<'_>, cost: &CostInputs<'_>, space: &PlanSpace
         estimates: &estimates,
         answerable,
         shapes: &shapes,
+        places: Places::of(&space.alternatives, &shapes),
         models: &models,
+        dear_input: dearest(cost, |m| m.prices.input, DEAR_INPUT),
         answers: BTreeMap::new(),
         qualities: BTreeMap::new(),
     };
@@ -199,7 +202,10 @@ struct FrameBuilder<'a> {
     estimates: &'a [AlternativeEstimate],
     answerable: MicroNats,
     shapes: &'a [u32],
+    places: Places,
     models: &'a [ModelName],
+    /// Price of a token read by what has none.
+    dear_input: PicoUsd,
     /// Latency and cost of an answer by its alternative and the pack budget: many frames share them.
     answers: BTreeMap<(usize, Tokens), AnswerStep>,
     /// How good an answer is by its alternative and the layout.
@@ -254,14 +260,18 @@ impl FrameBuilder<'_> {
         let quality = &self.qualities[&(choice.answer, layout)];
         let (catches, rejects) = self.check(choice);
         let (answer, call) = self.answers.get(&(choice.answer, budget)).copied().unwrap_or_default();
-        let others = [choice.fuse, choice.pack, choice.verify].map(|step| self.estimates[step].latency.as_ref().map(|l| (l.value, l.high)));
+        let (sent, survives) = refine::shortening(self.cost, self.at(choice.compress));
+        let reordering = refine::reordering(self.cost, self.at(choice.rerank), self.dear_input);
+        let (shape, shape_of_one) = self.frame_shapes(choice);
+        let steps = [choice.fuse, choice.rerank, choice.pack, choice.compress, choice.verify];
+        let others = steps.map(|step| self.estimates[step].latency.as_ref().map(|l| (l.value, l.high)));
         let latency = |high: bool| others.iter().copied().chain([answer]).flatten().map(|l| if high { self.upper(l) } else { l.0 }).sum();
         let answer_step = answer.map_or((Micros(0), Micros(0)), |step| (step.0, self.upper(step)));
         let answer_latency = self.estimates[choice.answer].latency.as_ref();
         Frame {
             alternatives: self.ids(choice),
-            shape: self.frame_shape(choice),
-            shape_of_one: self.frame_shape(&FrameChoice { fuse: 0, ..*choice }),
+            shape,
+            shape_of_one,
             accepts: match strategy {
                 Strategy::Extractive => TEXT,
                 Strategy::Computed => RESULT,
@@ -277,11 +287,14 @@ impl FrameBuilder<'_> {
             rejects,
             answerable: self.answerable,
             fuse_factor: self.fuse_factor(choice),
-            fixed_cost: call.fixed,
-            context_price: call.per_context_token,
-            cost_bound: call.bound,
-            tokens_bound: call.tokens_bound,
-            calls: call.calls,
+            gain: refine::gain(self.cost, self.at(choice.rerank), budget),
+            sent,
+            survives,
+            fixed_cost: call.fixed + reordering.cost,
+            context_price: PicoUsd((call.per_context_token.get() as f64 * sent.share()).round() as i64),
+            cost_bound: call.bound + reordering.bound,
+            tokens_bound: call.tokens_bound + reordering.tokens,
+            calls: call.calls + reordering.calls,
             latency_p50: latency(false),
             latency_p90: latency(true),
             latency_measured: answer_latency
@@ -303,10 +316,12 @@ impl FrameBuilder<'_> {
         [choice.fuse, choice.rerank, choice.pack, choice.compress, choice.answer, choice.verify].iter().map(|&i| self.at(i).id).collect()
     }
 
-    /// Shapes are small numbers: packed in base 2¹⁰, collisions impossible below a thousand operators a stage.
-    fn frame_shape(&self, choice: &FrameChoice) -> u32 {
-        let parts = [choice.fuse, choice.pack, choice.answer, choice.verify].map(|i| self.shapes[i]);
-        parts.iter().fold(0u32, |key, part| key.wrapping_mul(251).wrapping_add(*part + 1))
+    /// One number per shape; without the fuse method, which does nothing where at most one source is read.
+    fn frame_shapes(&self, choice: &FrameChoice) -> (u32, u32) {
+        let [fuse, rerank, pack, compress, answer, verify] =
+            [choice.fuse, choice.rerank, choice.pack, choice.compress, choice.answer, choice.verify].map(|i| Some(self.shapes[i]));
+        let number = |fuse| self.places.number([fuse, rerank, pack, compress, answer, verify]);
+        (number(fuse), number(None))
     }
 
     fn answerer(&self, choice: &FrameChoice) -> (Strategy, Option<&ModelName>) {
@@ -359,8 +374,8 @@ impl FrameBuilder<'_> {
         let (without_context, _) = model::prompt_tokens(self.cost, name, entry, Tokens(0));
         let (with_context, bound) = model::prompt_tokens(self.cost, name, entry, budget);
         let held = entry.prices.of_prompt(with_context);
-        let input = held.input.unwrap_or_else(|| self.dearest(|m| m.prices.input, DEAR_INPUT));
-        let out = held.output.unwrap_or_else(|| self.dearest(|m| m.prices.output, DEAR_OUTPUT));
+        let input = held.input.unwrap_or(self.dear_input);
+        let out = held.output.unwrap_or_else(|| dearest(self.cost, |m| m.prices.output, DEAR_OUTPUT));
         let ratio_milli = (with_context.get() - without_context.get()) * 1_000 / budget.get().max(1);
         CallCost {
             fixed: input.times(without_context) + out.times(output.value),
@@ -374,14 +389,14 @@ impl FrameBuilder<'_> {
         }
     }
 
-    /// A price nobody knows is scored at the dearest known one, never below `floor`: a catalog of free models says nothing
-    /// about a model that is not.
-    fn dearest(&self, price: impl Fn(&ModelEntry) -> Option<PicoUsd>, floor: PicoUsd) -> PicoUsd {
-        self.cost.catalog.models.values().filter_map(price).fold(floor, PicoUsd::max)
-    }
-
     fn price_unknown(&self, choice: &FrameChoice) -> bool {
         let entry = self.answerer(choice).1.and_then(|name| self.cost.catalog.models.get(name));
-        entry.is_some_and(|e| !e.prices.known())
+        entry.is_some_and(|e| !e.prices.known()) || refine::price_unknown(self.cost, self.at(choice.rerank))
     }
+}
+
+/// A price nobody knows is scored at the dearest known one, never below `floor`: a catalog of free models says nothing
+/// about a model that is not.
+fn dearest(cost: &CostInputs<'_>, price: impl Fn(&ModelEntry) -> Option<PicoUsd>, floor: PicoUsd) -> PicoUsd {
+    cost.catalog.models.values().filter_map(price).fold(floor, PicoUsd::max)
 }

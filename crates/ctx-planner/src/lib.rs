@@ -17,6 +17,7 @@ mod contend;
 mod error;
 mod inputs;
 mod pin;
+mod refine;
 mod refuse;
 mod stamps;
 mod what_if;

@@ -162,7 +162,7 @@ pub(crate) fn seed_of(id: &ContentId) -> u64 {
 fn planned(context: &Context<'_>, member: usize, read: Tokens, budget: Tokens) -> PlannedAlternative {
     let alternative = context.space.alternatives[member].clone();
     let estimate = match alternative.stage {
-        Stage::Answer | Stage::Pack => {
+        Stage::Answer | Stage::Pack | Stage::Compress => {
             let mut expected = model::estimate(context.cost, &alternative, read);
             let full = model::estimate(context.cost, &alternative, budget);
             if let (Some(tokens), Some(full)) = (&mut expected.tokens, full.tokens) {
@@ -173,6 +173,7 @@ fn planned(context: &Context<'_>, member: usize, read: Tokens, budget: Tokens) -
             }
             expected
         }
+        Stage::Rerank => model::estimate(context.cost, &alternative, budget),
         _ => context.assembled.estimates[member].clone(),
     };
     PlannedAlternative { alternative, estimate }
@@ -186,7 +187,8 @@ fn estimate(context: &Context<'_>, winner: &Candidate, chosen: &[PlannedAlternat
     let certainty = evidence.iter().map(|e| e.certainty).fold(Certainty::Configured, Certainty::weaker);
     let merged = if winner.totals.reads > 1 { frame.fuse_factor } else { Ppm::ONE };
     let union = |pick: fn(&Estimated<Ppm>) -> Ppm| {
-        evidence.iter().map(|e| pick(e).to_micro_nats()).sum::<ctx_types::MicroNats>().to_ppm().and(merged)
+        let read = evidence.iter().map(|e| pick(e).to_micro_nats()).sum::<ctx_types::MicroNats>().to_ppm().and(merged);
+        Ppm::from_share((read.share() * (1.0 + frame.gain.share())).min(1.0)).and(frame.survives)
     };
     let (low, high) = (union(|e| e.low), union(|e| e.high));
     let answer = chosen.iter().find(|c| c.alternative.stage == Stage::Answer);
@@ -197,7 +199,8 @@ fn estimate(context: &Context<'_>, winner: &Candidate, chosen: &[PlannedAlternat
     // An unknown price is scored as dear; what is stated is the part that is known.
     let known = answer.and_then(|a| a.estimate.cost.as_ref()).map_or(NanoUsd(0), |c| c.value);
     let cost = if unknown { known } else { terms.cost.half_even_nano() };
-    let context_tokens = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
+    let packed = winner.totals.tokens.get().min(frame.budget.get());
+    let context_tokens = Tokens((packed as f64 * frame.sent.share()).round() as u64);
     let tokens = match &answer.map(|a| &a.alternative.operator) {
         Some(Operator::Answer { model: Some(m), .. }) => context.cost.catalog.models.get(m).map_or_else(TokenClasses::default, |entry| {
             let (input, _) = model::prompt_tokens(context.cost, m, entry, context_tokens);

@@ -2,7 +2,7 @@
 
 use crate::runtime::Inner;
 use ctx_contracts::{Decision, ModelFacts, PolicyFacts, PolicyQuestion, SourceFacts};
-use ctx_types::catalog::Locality;
+use ctx_types::catalog::{Locality, RerankerEntry};
 use ctx_types::{Catalog, Constraints, Denial, ModelEntry, ModelName, Principal, Sensitivity, SourceEntry, SourceName};
 
 /// Rule name of a refusal that stands for an error.
@@ -42,17 +42,27 @@ fn questions(who: &Principal, catalog: &Catalog, sources: &[SourceName], limits:
         let entry = source.and_then(|name| catalog.sources.get(name));
         let label = entry.map_or(declared, |entry| entry.sensitivity.max(declared));
         let models = catalog.models.iter().map(Some).chain([None]);
+        let ask = |model: Option<ModelName>, facts: PolicyFacts| PolicyQuestion {
+            principal: who.clone(),
+            source: source.cloned(),
+            model,
+            sensitivity: label,
+            facts,
+        };
         for model in models.filter(|model| source.is_some() || model.is_some()) {
-            questions.push(PolicyQuestion {
-                principal: who.clone(),
-                source: source.cloned(),
-                model: model.map(|(name, _): (&ModelName, _)| name.clone()),
-                sensitivity: label,
-                facts: facts(entry, model.map(|(_, entry)| entry), limits),
-            });
+            questions.push(ask(model.map(|(name, _): (&ModelName, _)| name.clone()), facts(entry, model.map(|(_, entry)| entry), limits)));
+        }
+        let named = catalog.capabilities.rerankers.iter().filter(|reranker| reranker.calls > 0);
+        for (name, reranker) in named.filter_map(|reranker| Some((ModelName::new(&reranker.name).ok()?, reranker))) {
+            questions.push(ask(Some(name), PolicyFacts { model: Some(reranks(reranker)), ..facts(entry, None, limits) }));
         }
     }
     questions
+}
+
+/// A reranking model reads passages as an answering one does.
+fn reranks(entry: &RerankerEntry) -> ModelFacts {
+    ModelFacts { model: entry.name.clone(), provider: String::new(), local: entry.locality == Locality::Local, accepts: entry.accepts }
 }
 
 fn facts(source: Option<&SourceEntry>, model: Option<&ModelEntry>, limits: &Constraints) -> PolicyFacts {

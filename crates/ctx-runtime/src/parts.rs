@@ -1,7 +1,9 @@
 //! What one runtime is made of: plugins by the name that plans use.
 
 use crate::registry::Plugins;
-use ctx_contracts::{Clock, ErrorKind, Model, PluginError, Policy, Reasoner, Retriever, Store, TokenCounter, TraceSink, Verifier};
+use ctx_contracts::{
+    Clock, Compressor, ErrorKind, Model, PluginError, Policy, Reasoner, Reranker, Retriever, Store, TokenCounter, TraceSink, Verifier,
+};
 use ctx_types::catalog::Capabilities;
 use ctx_types::{Catalog, FuseMethod, Layout, ModelName, SourceName, Strategy};
 use std::collections::BTreeMap;
@@ -26,6 +28,10 @@ pub struct Parts {
     pub sinks: Vec<Arc<dyn TraceSink>>,
     /// Exact token counts by family; a family without one is bounded by bytes.
     pub counters: BTreeMap<String, Arc<dyn TokenCounter>>,
+    /// Second looks at a list.
+    pub rerankers: Vec<Arc<dyn Reranker>>,
+    /// Ways of shortening passages.
+    pub compressors: Vec<Arc<dyn Compressor>>,
     /// Time.
     pub clock: Arc<dyn Clock>,
 }
@@ -41,6 +47,8 @@ impl Parts {
             policy: plugins.policy,
             sinks: plugins.sinks,
             counters: plugins.counters.into_iter().map(|counter| (counter.family().to_owned(), counter)).collect(),
+            rerankers: plugins.rerankers,
+            compressors: plugins.compressors,
             clock,
         }
     }
@@ -72,6 +80,8 @@ impl Parts {
             layouts: Layout::ALL.to_vec(),
             strategies: self.reasoners.keys().copied().collect(),
             verifiers: self.verifiers.iter().map(|verifier| verifier.describe()).collect(),
+            rerankers: self.rerankers.iter().map(|reranker| reranker.describe()).collect(),
+            compressors: self.compressors.iter().map(|compressor| compressor.describe()).collect(),
             approval: false,
         }
     }
@@ -88,6 +98,16 @@ impl Parts {
     pub(crate) fn verifier(&self, name: &str) -> Result<Arc<dyn Verifier>, PluginError> {
         let found = self.verifiers.iter().find(|verifier| verifier.describe().name == name).cloned();
         found.ok_or_else(|| missing(&format!("verifying by {name}"), "no verifier has this name"))
+    }
+
+    pub(crate) fn reranker(&self, name: &str) -> Result<Arc<dyn Reranker>, PluginError> {
+        let found = self.rerankers.iter().find(|reranker| reranker.describe().name == name).cloned();
+        found.ok_or_else(|| missing(&format!("reranking by {name}"), "no reranker has this name"))
+    }
+
+    pub(crate) fn compressor(&self, name: &str) -> Result<Arc<dyn Compressor>, PluginError> {
+        let found = self.compressors.iter().find(|compressor| compressor.describe().name == name).cloned();
+        found.ok_or_else(|| missing(&format!("shortening by {name}"), "no compressor has this name"))
     }
 }
 

@@ -289,6 +289,7 @@ impl Inner {
             high_risk_requires_human: self.config.verification.high_risk_requires_human,
             top_k: self.config.retrieval.top_k,
             final_k: self.config.retrieval.final_k,
+            reranker: self.config.retrieval.reranker.clone(),
             default_path: self.config.retrieval.default_strategy.as_deref().and_then(path_named),
             policy_version: self.parts.policy.version(),
         }

@@ -8,7 +8,7 @@
 use crate::config::Tier;
 use crate::config::advice;
 use crate::{Config, ConfigProblem, Shared};
-use ctx_contracts::{Model, PluginError, Policy, Reasoner, Retriever, Store, TokenCounter, TraceSink, Verifier};
+use ctx_contracts::{Compressor, Model, PluginError, Policy, Reasoner, Reranker, Retriever, Store, TokenCounter, TraceSink, Verifier};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -32,6 +32,10 @@ pub enum Contract {
     TraceSink,
     /// Exact token counts of one family; every registered default is used.
     TokenCounter,
+    /// Second looks at a list; `retrieval.reranker` may name one.
+    Reranker,
+    /// Ways of shortening passages; every registered default is used.
+    Compressor,
 }
 
 impl Contract {
@@ -45,6 +49,8 @@ impl Contract {
             Contract::Policy => "runtime.plugins.policy",
             Contract::TraceSink => "observability.traces",
             Contract::TokenCounter => "token counters",
+            Contract::Reranker => "retrieval.reranker",
+            Contract::Compressor => "compressors",
         }
     }
 }
@@ -60,6 +66,8 @@ impl fmt::Display for Contract {
             Contract::Policy => "policy",
             Contract::TraceSink => "trace sink",
             Contract::TokenCounter => "token counter",
+            Contract::Reranker => "reranker",
+            Contract::Compressor => "compressor",
         })
     }
 }
@@ -73,6 +81,7 @@ pub struct BuildContext<'a> {
 }
 
 type Constructor<T> = Arc<dyn Fn(&BuildContext<'_>) -> Result<Arc<T>, PluginError> + Send + Sync>;
+type RerankConstructor = Arc<dyn Fn(&Tier, &BuildContext<'_>) -> Result<Arc<dyn Reranker>, PluginError> + Send + Sync>;
 type ModelConstructor = Arc<dyn Fn(&Tier, &BuildContext<'_>) -> Result<Arc<dyn Model>, PluginError> + Send + Sync>;
 
 /// Why a registry refused.
@@ -113,6 +122,9 @@ pub struct Registry {
     policies: Table<Constructor<dyn Policy>>,
     sinks: Table<Constructor<dyn TraceSink>>,
     counters: Table<Constructor<dyn TokenCounter>>,
+    rerankers: Table<Constructor<dyn Reranker>>,
+    reranking: Table<RerankConstructor>,
+    compressors: Table<Constructor<dyn Compressor>>,
     defaults: BTreeMap<Contract, Vec<String>>,
 }
 
@@ -150,6 +162,10 @@ impl Registry {
         trace_sink: sinks, TraceSink, TraceSink;
         /// Registers an exact counter of a token family.
         token_counter: counters, TokenCounter, TokenCounter;
+        /// Registers a reranker.
+        reranker: rerankers, Reranker, Reranker;
+        /// Registers a compressor.
+        compressor: compressors, Compressor, Compressor;
     }
 
     /// Registers a wire adapter: called once per tier that names it.
@@ -158,6 +174,15 @@ impl Registry {
         F: Fn(&Tier, &BuildContext<'_>) -> Result<Arc<dyn Model>, PluginError> + Send + Sync + 'static,
     {
         insert(&mut self.models, Contract::Model, name, by, Arc::new(make))?;
+        Ok(self)
+    }
+
+    /// Registers how a wire reranks: called once per tier that is `good_for: [rerank]`.
+    pub fn reranking<F>(&mut self, wire: &str, by: &str, make: F) -> Result<&mut Self, RegistryError>
+    where
+        F: Fn(&Tier, &BuildContext<'_>) -> Result<Arc<dyn Reranker>, PluginError> + Send + Sync + 'static,
+    {
+        insert(&mut self.reranking, Contract::Reranker, wire, by, Arc::new(make))?;
         Ok(self)
     }
 
@@ -178,6 +203,8 @@ impl Registry {
             Contract::Policy => names(&self.policies),
             Contract::TraceSink => names(&self.sinks),
             Contract::TokenCounter => names(&self.counters),
+            Contract::Reranker => names(&self.rerankers),
+            Contract::Compressor => names(&self.compressors),
         }
     }
 
@@ -195,6 +222,8 @@ impl Registry {
             (Contract::Verifier, self.active(Contract::Verifier, plugins.verifiers.as_ref())),
             (Contract::TraceSink, self.active(Contract::TraceSink, None)),
             (Contract::TokenCounter, self.active(Contract::TokenCounter, None)),
+            (Contract::Reranker, self.rerankers(config)),
+            (Contract::Compressor, self.active(Contract::Compressor, None)),
         ];
         for (contract, list) in &lists {
             wanted.extend(list.iter().map(|name| (*contract, contract.key().to_owned(), name.as_str())));
@@ -227,6 +256,30 @@ impl Registry {
         }
     }
 
+    /// The defaults, or the one that `retrieval.reranker` names; none where it says so.
+    fn rerankers(&self, config: &Config) -> Vec<String> {
+        match config.retrieval.reranker.as_deref() {
+            None => self.active(Contract::Reranker, None),
+            Some("none") => Vec::new(),
+            Some(name) if config.models.iter().any(|tier| tier.reranks() && tier.name.as_str() == name) => Vec::new(),
+            Some(name) => vec![name.to_owned()],
+        }
+    }
+
+    /// The registered ones that act, then the tiers that rerank.
+    fn make_rerankers(&self, context: &BuildContext<'_>) -> Result<Vec<Arc<dyn Reranker>>, PluginError> {
+        let mut made = make_all(&self.rerankers, &self.rerankers(context.config), context)?;
+        let wanted = context.config.retrieval.reranker.as_deref();
+        for tier in context.config.models.iter().filter(|tier| tier.reranks()) {
+            if wanted.is_none_or(|name| name == tier.name.as_str()) {
+                let wire = tier.provider.as_ref().unwrap_or(&context.config.runtime.plugins.model);
+                let entry = self.reranking.get(wire).ok_or_else(|| unregistered(wire))?;
+                made.push((entry.make)(tier, context)?);
+            }
+        }
+        Ok(made)
+    }
+
     fn active(&self, contract: Contract, configured: Option<&Vec<String>>) -> Vec<String> {
         configured.or_else(|| self.defaults.get(&contract)).cloned().unwrap_or_default()
     }
@@ -244,7 +297,9 @@ impl Registry {
             verifiers: make_all(&self.verifiers, &self.active(Contract::Verifier, plugins.verifiers.as_ref()), &context)?,
             sinks: make_all(&self.sinks, &sinks, &context)?,
             counters: make_all(&self.counters, &self.active(Contract::TokenCounter, None), &context)?,
-            models: config.models.iter().map(|tier| self.tier(tier, &context)).collect::<Result<_, _>>()?,
+            rerankers: self.make_rerankers(&context)?,
+            compressors: make_all(&self.compressors, &self.active(Contract::Compressor, None), &context)?,
+            models: config.models.iter().filter(|tier| !tier.reranks()).map(|tier| self.tier(tier, &context)).collect::<Result<_, _>>()?,
         })
     }
 
@@ -266,6 +321,8 @@ pub(crate) struct Plugins {
     pub(crate) verifiers: Vec<Arc<dyn Verifier>>,
     pub(crate) sinks: Vec<Arc<dyn TraceSink>>,
     pub(crate) counters: Vec<Arc<dyn TokenCounter>>,
+    pub(crate) rerankers: Vec<Arc<dyn Reranker>>,
+    pub(crate) compressors: Vec<Arc<dyn Compressor>>,
     pub(crate) models: Vec<Arc<dyn Model>>,
 }
 

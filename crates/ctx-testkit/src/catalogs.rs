@@ -1,8 +1,8 @@
 //! Catalogs and probes for tests: values that look like what the embedded engine describes.
 
 use ctx_types::catalog::{
-    AccessCapability, Availability, Capabilities, EmbeddingInventory, Locality, ModelEntry, Prices, SourceEntry, SourceState, TableEntry,
-    TokenizerFamily, VerifierEntry,
+    AccessCapability, Availability, Capabilities, CompressionRatio, CompressorEntry, EmbeddingInventory, Locality, ModelEntry, Prices,
+    RerankGain, RerankerEntry, SourceEntry, SourceState, TableEntry, TokenizerFamily, VerifierEntry,
 };
 use ctx_types::probe::{IdentifierHits, SourceProbe, TableProbe, TermFrequency};
 use ctx_types::{
@@ -139,6 +139,33 @@ pub fn verifiers() -> Vec<VerifierEntry> {
     ]
 }
 
+/// The in-process reranker and the compressors, with round numbers.
+pub fn refinements() -> (Vec<RerankerEntry>, Vec<CompressorEntry>) {
+    let share =
+        |value: u32| Estimated::new(Ppm(value), Ppm(value / 2), Ppm((value * 3 / 2).min(1_000_000)), Certainty::Prior, "test catalog");
+    let time = |p50: u64, p90: u64| Estimated::new(Micros(p50), Micros(0), Micros(p90), Certainty::Prior, "test catalog");
+    let reranker = RerankerEntry {
+        name: "features".into(),
+        depth: 50,
+        gains: vec![RerankGain { up_to: Tokens(1_000), gain: share(60_000) }, RerankGain { up_to: Tokens(4_000), gain: share(20_000) }],
+        latency: time(3_000, 12_000),
+        locality: Locality::Local,
+        accepts: Sensitivity::Restricted,
+        price: Some(PicoUsd(0)),
+        calls: 0,
+    };
+    let compressor = |name: &str, keep: u32, sent: u32, survives: u32| CompressorEntry {
+        name: name.into(),
+        ratios: vec![CompressionRatio { keep: Ppm(keep), sent: share(sent), survives: share(survives) }],
+        latency_per_ktoken: time(400, 1_600),
+    };
+    let extractive = compressor("extractive", 350_000, 500_000, 350_000);
+    (
+        vec![reranker],
+        vec![compressor("structural", 500_000, 600_000, 600_000), extractive, compressor("learned", 500_000, 550_000, 900_000)],
+    )
+}
+
 /// A catalog with the capabilities of the embedded default and these sources and models.
 pub fn catalog(sources: &[(&str, SourceEntry)], models: &[(&str, ModelEntry)]) -> Catalog {
     let mut catalog = Catalog {
@@ -149,7 +176,7 @@ pub fn catalog(sources: &[(&str, SourceEntry)], models: &[(&str, ModelEntry)]) -
             layouts: Layout::ALL.to_vec(),
             strategies: if models.is_empty() { vec![Strategy::Extractive] } else { vec![Strategy::Extractive, Strategy::SingleShot] },
             verifiers: verifiers(),
-            approval: false,
+            ..Capabilities::default()
         },
     };
     if catalog.sources.values().any(|entry| entry.kind == SourceKind::Tables) {

@@ -88,9 +88,6 @@ fn actual(node: &ctx_graph::Node) -> NodeActual {
         bytes: e.hits.as_ref().map(|h| u64::from(h.value) * 900),
         cache_hits: e.hits.as_ref().map(|_| 3),
         dropped: dropped.into_iter().collect(),
-        sent: None,
-        model: None,
-        prompt: None,
-        call: None,
+        ..NodeActual::default()
     }
 }

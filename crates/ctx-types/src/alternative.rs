@@ -1,6 +1,6 @@
 //! The plan space: stages, and the options of each.
 
-use crate::{ModelName, Score, SourceName, Tokens};
+use crate::{ModelName, Ppm, Score, SourceName, Tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -127,6 +127,11 @@ pub enum Operator {
     },
     /// The merged list keeps its order.
     NoRerank,
+    /// The merged list is looked at again.
+    Rerank {
+        /// By which reranker.
+        reranker: String,
+    },
     /// Passages are chosen: exact knapsack.
     Pack {
         /// Context tokens at most.
@@ -136,6 +141,13 @@ pub enum Operator {
     },
     /// Passages are sent as they are.
     NoCompress,
+    /// Passages are shortened.
+    Compress {
+        /// By which compressor.
+        compressor: String,
+        /// Share of the tokens that is kept.
+        keep: Ppm,
+    },
     /// The answer is produced.
     Answer {
         /// How.
@@ -158,6 +170,7 @@ impl Operator {
         match self {
             Operator::Access { path, .. } => path.to_string(),
             Operator::Pack { layout, .. } => layout.to_string(),
+            Operator::Compress { compressor, .. } => compressor.clone(),
             other => other.to_string(),
         }
     }
@@ -173,6 +186,8 @@ impl fmt::Display for Operator {
             Operator::Pack { budget, layout } => write!(f, "{budget} tokens {layout}"),
             Operator::Answer { strategy, model: Some(model) } => write!(f, "{strategy} {model}"),
             Operator::Answer { strategy, model: None } => write!(f, "{strategy}"),
+            Operator::Rerank { reranker } => f.write_str(reranker),
+            Operator::Compress { compressor, keep } => write!(f, "{compressor} keep={:.2}", keep.share()),
             Operator::Verify { verifier } => f.write_str(verifier),
         }
     }

@@ -2,7 +2,7 @@
 //! The counterpart of `pg_class` and `pg_statistic`. A value: the planner never asks anybody.
 
 pub use crate::prices::{PriceTier, Prices};
-use crate::{AccessPath, Estimated, FuseMethod, Layout, Micros, ModelName, Sensitivity, SourceKind, SourceName, Strategy, Tokens};
+use crate::{AccessPath, Estimated, FuseMethod, Layout, Micros, ModelName, PicoUsd, Sensitivity, SourceKind, SourceName, Strategy, Tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,12 @@ pub struct Capabilities {
     pub strategies: Vec<Strategy>,
     /// Verifiers, by name.
     pub verifiers: Vec<VerifierEntry>,
+    /// Rerankers, by name.
+    #[serde(default)]
+    pub rerankers: Vec<RerankerEntry>,
+    /// Compressors, by name; each with the ratios it can honour.
+    #[serde(default)]
+    pub compressors: Vec<CompressorEntry>,
     /// Whether a person can be asked.
     pub approval: bool,
 }
@@ -246,4 +252,64 @@ pub struct VerifierEntry {
     pub latency: Estimated<Micros>,
     /// Whether passing it proves that every citation resolves.
     pub proves_citations: bool,
+}
+
+/// A second look at a list that some plugin can take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RerankerEntry {
+    /// `features`, or the model's name.
+    pub name: String,
+    /// Most passages it looks at, from the top of the list.
+    pub depth: u32,
+    /// By how much P(evidence in the context) grows, as a share of itself, by how much the context holds; in ascending order.
+    pub gains: Vec<RerankGain>,
+    /// Latency of the whole list at `depth`.
+    pub latency: Estimated<Micros>,
+    /// Where it runs.
+    pub locality: Locality,
+    /// Highest sensitivity it may see.
+    pub accepts: Sensitivity,
+    /// Price of a token read; `None` is unknown.
+    pub price: Option<PicoUsd>,
+    /// Model calls that one list costs; 0 for what runs in this process.
+    pub calls: u32,
+}
+
+/// What a reranker brings where the context holds so much.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RerankGain {
+    /// Contexts of up to so many tokens.
+    pub up_to: Tokens,
+    /// Growth of P(evidence in the context), as a share of itself.
+    pub gain: Estimated<crate::Ppm>,
+}
+
+impl RerankerEntry {
+    /// The gain for a context of so many tokens: a larger one holds more of the list in any order. Beyond the largest that was
+    /// measured there is none.
+    pub fn gain_at(&self, context: Tokens) -> Option<&Estimated<crate::Ppm>> {
+        self.gains.iter().find(|measured| measured.up_to >= context).map(|measured| &measured.gain)
+    }
+}
+
+/// A way of shortening passages that some plugin can honour.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CompressorEntry {
+    /// `structural`, `extractive`, `learned`.
+    pub name: String,
+    /// Ratios it was measured at, in ascending order of what is kept.
+    pub ratios: Vec<CompressionRatio>,
+    /// Latency per 1,000 tokens read.
+    pub latency_per_ktoken: Estimated<Micros>,
+}
+
+/// What a compressor keeps at one setting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CompressionRatio {
+    /// Share of the tokens asked for.
+    pub keep: crate::Ppm,
+    /// Share of the tokens that is really sent: what must not be dropped counts.
+    pub sent: Estimated<crate::Ppm>,
+    /// P(the evidence is still in the text | it was before).
+    pub survives: Estimated<crate::Ppm>,
 }

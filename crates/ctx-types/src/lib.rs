@@ -42,7 +42,7 @@ pub use id::{ContentId, IdError, canonical_json, content_id};
 pub use intent::{Bucket, Intent};
 pub use names::{ModelName, NameError, Sensitivity, SourceKind, SourceName};
 pub use outcome::{Citation, Outcome, Status};
-pub use passage::{ByteRange, Hit, Passage};
+pub use passage::{ByteRange, Hit, Passage, Receipt, ReceiptRefresh};
 pub use plan::{Infeasible, Plan, Rejection};
 pub use probe::{Probe, SourceProbe};
 pub use settings::{Denial, Settings};

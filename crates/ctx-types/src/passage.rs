@@ -1,6 +1,6 @@
 //! What retrieval returns: passages with byte ranges that point into the file on disk.
 
-use crate::{AccessPath, SourceName};
+use crate::{AccessPath, SourceName, Tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,4 +70,40 @@ pub struct Hit {
     pub path: AccessPath,
     /// Whether it holds an identifier of the goal literally: such hits outrank all others.
     pub exact: bool,
+}
+
+/// What a shortened passage leaves out, so that it can be fetched, and when it must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Receipt {
+    /// Id of the passage in its source.
+    pub passage: String,
+    /// Where the original stands: source, path, byte range.
+    pub locator: Locator,
+    /// Fingerprint of the original: when the bytes on disk hash to something else, this form is stale.
+    pub fingerprint: String,
+    /// The compressor, with its share: `extractive keep=0.50`.
+    pub by: String,
+    /// Omitted, in words; empty when nothing was.
+    pub omitted: String,
+    /// Tokens of the original.
+    pub tokens_before: Tokens,
+    /// Tokens sent.
+    pub tokens_after: Tokens,
+    /// When the original must be fetched again.
+    pub refresh: ReceiptRefresh,
+}
+
+/// When what a receipt stands for no longer stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiptRefresh {
+    /// When the original's bytes on disk have another fingerprint.
+    OriginalChanges,
+}
+
+impl Receipt {
+    /// Tokens left out.
+    pub fn tokens_omitted(&self) -> Tokens {
+        Tokens(self.tokens_before.get().saturating_sub(self.tokens_after.get()))
+    }
 }

@@ -20,6 +20,9 @@ pub struct Settings {
     pub final_k: Option<u32>,
     /// `retrieval.default_strategy`: the access path of a source without statistics.
     pub default_path: Option<AccessPath>,
+    /// `retrieval.reranker`: the one reranker that may be planned; `none` for none, nothing for the planner's choice.
+    #[serde(default)]
+    pub reranker: Option<String>,
     /// Version of the policy's rules.
     pub policy_version: String,
 }

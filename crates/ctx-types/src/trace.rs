@@ -117,6 +117,9 @@ pub struct NodeActual {
     pub cache_hits: Option<u64>,
     /// Passages dropped and why.
     pub dropped: Vec<String>,
+    /// What shortened passages leave out, and where the originals stand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<crate::Receipt>,
     /// Hash of what was sent to a model.
     pub sent: Option<String>,
     /// Model that answered.

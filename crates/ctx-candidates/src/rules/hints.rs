@@ -21,7 +21,10 @@ pub(crate) fn names(operator: &Operator) -> Vec<String> {
         }
         Operator::Verify { verifier } => vec![verifier.clone()],
         Operator::NoVerify => vec!["no_verify".to_owned()],
-        Operator::NoRerank | Operator::NoCompress => Vec::new(),
+        Operator::Rerank { reranker } => vec![format!("rerank:{reranker}")],
+        Operator::Compress { compressor, .. } => vec![format!("compress:{compressor}")],
+        Operator::NoRerank => vec!["no_rerank".to_owned()],
+        Operator::NoCompress => vec!["no_compress".to_owned()],
     }
 }
 
@@ -99,13 +102,26 @@ fn binds(view: &View<'_>, name: &str, stage: &Stage) -> bool {
         Stage::Verify => {
             here(Operator::NoVerify) || capabilities.verifiers.iter().any(|v| here(Operator::Verify { verifier: v.name.clone() }))
         }
-        Stage::Rerank | Stage::Compress => false,
+        Stage::Rerank => {
+            here(Operator::NoRerank) || capabilities.rerankers.iter().any(|r| here(Operator::Rerank { reranker: r.name.clone() }))
+        }
+        Stage::Compress => {
+            let each = |c: &ctx_types::catalog::CompressorEntry| {
+                c.ratios.iter().any(|r| here(Operator::Compress { compressor: c.name.clone(), keep: r.keep }))
+            };
+            here(Operator::NoCompress) || capabilities.compressors.iter().any(each)
+        }
     }
 }
 
 fn numbered(name: &str, path: &str, source: &str) -> bool {
     let own = name.strip_prefix(source).and_then(|rest| rest.strip_prefix(':')).unwrap_or(name);
     own.strip_prefix(path).is_some_and(|rest| rest.starts_with(" k="))
+}
+
+/// Whether a hint of the request means this alternative.
+pub(super) fn forced(view: &View<'_>, alternative: &Alternative) -> bool {
+    view.goal.hints.iter().any(|hint| matches!(hint, Hint::Force(name) if means(name, alternative)))
 }
 
 pub(super) fn prune(view: &View<'_>, alternative: &Alternative) -> Option<String> {

@@ -6,6 +6,10 @@ mod already_read;
 mod availability;
 mod budget_within_window;
 mod citations_need_proof;
+mod compress_dominated;
+mod compress_gains;
+mod compress_long_contexts;
+mod compress_needs_reader;
 mod computed_needs_table;
 mod context_limit;
 mod default_path;
@@ -19,6 +23,9 @@ mod layout_needs_model;
 mod permissions;
 mod policy;
 mod price_known;
+mod rerank_configured;
+mod rerank_gains;
+mod rerank_sees_everything;
 mod sensitive_stays_local;
 mod source_state;
 mod table_query;
@@ -72,6 +79,10 @@ pub const RULES: &[Rule] = &[
     Rule { name: "whole_fits", prune: whole_fits::prune },
     Rule { name: "fuse_needs_lists", prune: fuse_needs_lists::prune },
     Rule { name: "computed_needs_table", prune: computed_needs_table::prune },
+    Rule { name: "rerank_configured", prune: rerank_configured::prune },
+    Rule { name: "rerank_sees_everything", prune: rerank_sees_everything::prune },
+    Rule { name: "compress_gains", prune: compress_gains::prune },
+    Rule { name: "compress_dominated", prune: compress_dominated::prune },
     Rule { name: "aggregate_needs_reader", prune: aggregate_needs_reader::prune },
     Rule { name: "high_risk", prune: high_risk::prune },
     Rule { name: "verification_required", prune: verification_required::prune },
@@ -86,6 +97,14 @@ pub const FRAME_RULES: &[FrameRule] = &[
     FrameRule { name: "verification_default", refuse: verification_required::refuse },
     FrameRule { name: "layout_needs_model", refuse: layout_needs_model::refuse },
     FrameRule { name: "budget_within_window", refuse: budget_within_window::refuse },
+];
+
+/// Rules over what reordering and shortening are combined with: they look at those, the pack budget and the answerer only, and
+/// blame the reranker or the compressor.
+pub const REFINE_RULES: &[FrameRule] = &[
+    FrameRule { name: "compress_needs_reader", refuse: compress_needs_reader::refuse },
+    FrameRule { name: "compress_long_contexts", refuse: compress_long_contexts::refuse },
+    FrameRule { name: "rerank_gains", refuse: rerank_gains::refuse },
 ];
 
 /// Why a source may not be read at all, if so.

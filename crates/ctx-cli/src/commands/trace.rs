@@ -4,8 +4,9 @@ use crate::args::{Global, SourceArgs, TraceCommand};
 use crate::failure::Failure;
 use crate::output::{Out, status_name};
 use crate::session::Session;
-use ctx_types::Trace;
+use ctx_contracts::{Freshness, Store};
 use ctx_types::trace::{NodeStatus, NodeTrace};
+use ctx_types::{Receipt, Trace};
 use serde_json::{Value, json};
 
 /// Most traces read from the store.
@@ -17,10 +18,10 @@ pub(crate) async fn trace(global: &Global, command: &TraceCommand, out: &Out) ->
     match command {
         TraceCommand::List { limit } => list(&store.traces(*limit).await?, out)?,
         TraceCommand::Show { id, all: true } if id.is_none() => show_all(&store.traces(TRACES_MAX).await?, out)?,
-        TraceCommand::Show { id: None, .. } => show(newest(&store.traces(1).await?)?, out)?,
+        TraceCommand::Show { id: None, .. } => show_one(newest(&store.traces(1).await?)?, store.as_ref(), out).await?,
         TraceCommand::Show { id: Some(id), .. } => {
             let traces = store.traces(TRACES_MAX).await?;
-            show(one(&traces, id)?, out)?;
+            show_one(one(&traces, id)?, store.as_ref(), out).await?;
         }
     }
     Ok(0)
@@ -80,6 +81,48 @@ pub(crate) fn list(traces: &[Trace], out: &Out) -> Result<(), Failure> {
 /// One trace.
 pub(crate) fn show(trace: &Trace, out: &Out) -> Result<(), Failure> {
     if out.json() { out.document(trace) } else { out.text(&text(trace)) }
+}
+
+/// One trace, with the originals of what was shortened.
+async fn show_one(trace: &Trace, store: &dyn Store, out: &Out) -> Result<(), Failure> {
+    show(trace, out)?;
+    if out.json() {
+        return Ok(());
+    }
+    for receipt in trace.nodes.iter().flat_map(|node| &node.actual.receipts) {
+        out.text(&receipt_text(receipt, &original(receipt, store).await?))?;
+    }
+    Ok(())
+}
+
+/// What was left out, and the original as it stands, or why it is not shown.
+fn receipt_text(receipt: &Receipt, original: &str) -> String {
+    use ctx_explain::escape::line;
+    let at = &receipt.locator;
+    format!(
+        "Shortened: {}:{}:{}-{} by {}: {}; {} of {} tokens sent\n  Original: {}\n",
+        line(at.source.as_str()),
+        line(&at.path),
+        at.line_start,
+        at.line_end,
+        line(&receipt.by),
+        line(&receipt.omitted),
+        receipt.tokens_after,
+        receipt.tokens_before,
+        line(original)
+    )
+}
+
+/// The text that was shortened. What has changed since is not served.
+async fn original(receipt: &Receipt, store: &dyn Store) -> Result<String, Failure> {
+    Ok(match store.recheck(&receipt.locator, &receipt.fingerprint).await? {
+        Freshness::Changed => "not shown: the file has changed since this run".to_owned(),
+        Freshness::Gone => "not shown: the file is gone".to_owned(),
+        Freshness::Current => match store.passage(&receipt.locator.source, &receipt.passage).await? {
+            Some(passage) if passage.fingerprint == receipt.fingerprint => passage.text,
+            _ => "not shown: the source was indexed again since this run and holds it no more".to_owned(),
+        },
+    })
 }
 
 fn show_all(traces: &[Trace], out: &Out) -> Result<(), Failure> {

@@ -216,7 +216,9 @@ impl Reader<'_> {
             ["answer", strategy] => Strategy::from_name(strategy).map(|s| StatKey::strategy(tenant, Field::Latency, s, bucket)),
             ["answer", _, model] => ModelName::new(*model).ok().map(|model| StatKey::model(tenant, Field::Latency, &model, bucket)),
             ["verify", verifier] => Some(StatKey::verifier(tenant, Field::Latency, verifier, bucket)),
-            ["fuse" | "rerank" | "compress", name] => Some(StatKey::new(tenant, Field::Latency, OperatorClass::Step, name, bucket)),
+            ["fuse" | "rerank", name] | ["compress", name, _] => {
+                Some(StatKey::new(tenant, Field::Latency, OperatorClass::Step, name, bucket))
+            }
             ["pack", ..] => Some(StatKey::new(tenant, Field::Latency, OperatorClass::Step, "pack", bucket)),
             _ => None,
         }

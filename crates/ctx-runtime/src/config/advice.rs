@@ -16,8 +16,11 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("runtime.plugins.policy", "opa", "write builtin here, and policy: {engine: opa, file: policies.rego}"),
     ("costmodel.estimator", "heuristic", "write prior for shipped estimates, learned to correct them by past runs"),
     ("costmodel.estimator", "neural", "not in this build; write learned"),
-    ("retrieval.reranker", "features", "no reranker is in this build; write none"),
-    ("retrieval.reranker", "bge-reranker-v2-m3", "no model reranker is in this build; write none"),
+    (
+        "retrieval.reranker",
+        "bge-reranker-v2-m3",
+        "add a tier of that name with its base_url and good_for: [rerank], or write features, which needs no model",
+    ),
     ("policy.engine", "rego", "write opa, with file: policies.rego"),
     (
         "observability.exporter",

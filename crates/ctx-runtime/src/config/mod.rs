@@ -232,6 +232,11 @@ pub struct Tier {
 }
 
 impl Tier {
+    /// Whether it reorders passages instead of answering: `good_for: [rerank]`.
+    pub fn reranks(&self) -> bool {
+        self.good_for.iter().any(|what| what == "rerank")
+    }
+
     /// The key, from the variable that the tier names.
     pub fn api_key(&self) -> Option<Secret> {
         self.api_key_env.as_deref().and_then(Secret::from_variable)
@@ -344,6 +349,8 @@ pub struct RetrievalConfig {
     pub top_k: Option<u32>,
     /// Most passages in the context.
     pub final_k: Option<u32>,
+    /// The one reranker that may be planned, `none` for none; nothing: the planner weighs all.
+    pub reranker: Option<String>,
 }
 
 /// `verification:`

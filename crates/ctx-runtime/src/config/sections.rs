@@ -339,7 +339,10 @@ pub(super) fn retrieval(mut section: Section, config: &mut RetrievalConfig, find
         choice(&mut section, "default_strategy", &strategies, findings).filter(|name| *name != "auto").map(str::to_owned);
     config.top_k = positive(&mut section, "top_k", "passages", findings);
     config.final_k = positive(&mut section, "final_k", "passages", findings);
-    choice(&mut section, "reranker", &[("none", ())], findings);
+    config.reranker = section.text("reranker", findings).filter(|(name, _)| name != "auto").map(|(name, origin)| {
+        findings.places.insert(section.key("reranker"), origin.to_string());
+        name
+    });
     section.finish(findings);
 }
 

@@ -64,6 +64,8 @@ impl SourceList {
 pub(crate) struct Merged {
     pub(crate) lists: Vec<SourceList>,
     pub(crate) order: Vec<(usize, usize)>,
+    /// Growth of P(evidence within the quota) by a reranker, as a share of itself.
+    pub(crate) gain: Ppm,
 }
 
 /// A single leg is its source's list.
@@ -239,7 +241,7 @@ pub(crate) fn merge(mut lists: Vec<SourceList>, method: FuseMethod) -> Merged {
             lists[at.0].items[at.1].relevance = relevance;
         }
     }
-    Merged { lists, order }
+    Merged { lists, order, gain: Ppm(0) }
 }
 
 #[cfg(test)]

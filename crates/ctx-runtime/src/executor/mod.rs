@@ -11,6 +11,7 @@ mod models;
 mod node;
 mod pack;
 mod record;
+mod refine;
 mod replan;
 mod walk;
 
@@ -218,7 +219,9 @@ pub(crate) fn executable(planned: &Planned) -> Result<(), RuntimeError> {
             NodeOp::Access { .. }
                 | NodeOp::FuseLegs { .. }
                 | NodeOp::Fuse { .. }
+                | NodeOp::Rerank { .. }
                 | NodeOp::Pack { .. }
+                | NodeOp::Compress { .. }
                 | NodeOp::Answer { .. }
                 | NodeOp::Verify { .. }
                 | NodeOp::Stop { .. }

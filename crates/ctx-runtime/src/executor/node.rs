@@ -3,7 +3,7 @@
 use super::lists::{self, Leg, Merged, SourceList};
 use super::models::Ledgered;
 use super::pack::{self, Limits};
-use super::{Context, Value};
+use super::{Context, Value, refine};
 use ctx_contracts::{Answer, ContextPassage, ErrorKind, Freshness, PluginError, ReasonRequest, RetrieveRequest, VerifyRequest};
 use ctx_cost::{coefficients, quality};
 use ctx_graph::{LegPath, Node, NodeEnd, NodeOp, Resource};
@@ -52,7 +52,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    fn passed(value: Value, actual: NodeActual) -> Done {
+    pub(super) fn passed(value: Value, actual: NodeActual) -> Done {
         Done { end: NodeEnd::Passed, value, actual, notes: Vec::new() }
     }
 }
@@ -132,6 +132,8 @@ async fn perform(context: &Arc<Context>, node: &Node, inputs: Inputs, models: &A
             let limits = Limits { budget: *budget, per_document: *per_document_cap, passages: *final_k };
             packed(context, &inputs, limits, *layout).await
         }
+        NodeOp::Rerank { reranker } => refine::reranked(context, node, reranker, source_merged(&inputs)).await,
+        NodeOp::Compress { compressor, keep } => refine::compressed(context, node, compressor, *keep, &inputs).await,
         NodeOp::Answer { strategy, model } => answer(context, *strategy, model.as_ref(), &inputs, models).await,
         NodeOp::Verify { verifier } => verify(context, verifier, &inputs).await,
         NodeOp::Stop { .. } | NodeOp::Branch | NodeOp::Merge | NodeOp::Loop { .. } => {
@@ -181,22 +183,27 @@ fn fused(lists: Vec<SourceList>, method: FuseMethod) -> Done {
     };
     // One list keeps its order: sorting it by relevance would undo the fusion of its legs.
     let merged = match lists.len() {
-        1 => Merged { order: (0..lists[0].items.len()).map(|item| (0, item)).collect(), lists },
+        1 => Merged { order: (0..lists[0].items.len()).map(|item| (0, item)).collect(), lists, ..Merged::default() },
         _ => lists::merge(lists, method),
     };
     let actual = NodeActual { hits: u32::try_from(merged.order.len()).ok(), evidence, ..NodeActual::default() };
     Done::passed(Value::Lists(Arc::new(merged)), actual)
 }
 
-/// Packs, re-checks what was chosen against the disk, and packs again without what no longer stands.
-async fn packed(context: &Context, inputs: &Inputs, limits: Limits, layout: Layout) -> Result<Done, PluginError> {
-    let merged = match inputs.values.iter().find_map(Value::lists) {
+/// The one list over all sources; a single leg is one too.
+fn source_merged(inputs: &Inputs) -> Arc<Merged> {
+    match inputs.values.iter().find_map(Value::lists) {
         Some(merged) => merged.clone(),
         None => match fused(source_lists(&inputs.values), FuseMethod::CalibratedScore).value {
             Value::Lists(merged) => merged,
             _ => Arc::default(),
         },
-    };
+    }
+}
+
+/// Packs, re-checks what was chosen against the disk, and packs again without what no longer stands.
+async fn packed(context: &Context, inputs: &Inputs, limits: Limits, layout: Layout) -> Result<Done, PluginError> {
+    let merged = source_merged(inputs);
     let mut found = pack::candidates(&merged);
     let quotas: Vec<Tokens> = merged.lists.iter().map(|list| list.quota).collect();
     let (need, length) = (Need::of(&inputs.planned.plan.intent), length(context, inputs));

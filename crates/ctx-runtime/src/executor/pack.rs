@@ -223,9 +223,18 @@ pub(crate) fn evidence(merged: &Merged, found: &Candidates, fitting: &[usize], s
         let read = fitting.iter().filter(|&&c| found.all[c].list == at).count();
         let (all, kept) = (held(at, fitting), held(at, sent));
         let share = if all > 0.0 { (kept / all).min(1.0) } else { 1.0 };
-        1.0 - list.evidence(read).share() * share
+        1.0 - reordered(list, read, merged.gain) * share
     };
     Ppm::from_share(1.0 - merged.lists.iter().enumerate().map(miss).product::<f64>())
+}
+
+/// P(evidence) of so much of a list: a better order brings forward what lies deeper in it, never more than is there.
+fn reordered(list: &SourceList, read: usize, gain: Ppm) -> f64 {
+    let within = list.evidence(read).share();
+    if gain.get() == 0 {
+        return within;
+    }
+    (within * (1.0 + gain.share())).min(list.evidence(list.items.len()).share().max(within))
 }
 
 #[cfg(test)]

@@ -264,10 +264,10 @@ impl Progress {
         let spent = &finished.spent;
         record.actual = NodeActual {
             tokens: added(before.tokens, spent.tokens.or(actual.tokens)),
-            cost: added(before.cost, spent.cost),
+            cost: added(before.cost, spent.cost.or(actual.cost)),
             busy: added(before.busy, Some(Micros(finished.ended.get().saturating_sub(finished.started.get())))),
             sent: spent.sent.clone().or(before.sent),
-            model: spent.model.clone().or(before.model),
+            model: spent.model.clone().or_else(|| actual.model.clone()).or(before.model),
             prompt: spent.prompt,
             call: spent.call,
             ..actual

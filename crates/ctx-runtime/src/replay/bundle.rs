@@ -1,5 +1,6 @@
 //! What a recorded run leaves, as one JSON document.
 
+use super::models::Tape;
 use crate::RunReport;
 use crate::prepare::{Choice, Prepared};
 use ctx_contracts::{ModelResponse, PluginError};
@@ -99,6 +100,17 @@ pub struct RecordedCall {
     pub result: Option<Result<ModelResponse, PluginError>>,
 }
 
+/// One list that a reranking model reordered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedRerank {
+    /// The reranker.
+    pub reranker: String,
+    /// Hash of the question and the passages, in the order in which they were sent.
+    pub request: String,
+    /// Places of the passages in their new order, or the failure; `None` in a redacted bundle.
+    pub result: Option<Result<Vec<u32>, PluginError>>,
+}
+
 /// A recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bundle {
@@ -122,16 +134,20 @@ pub struct Bundle {
     pub trace: Trace,
     /// Calls of models, in the order in which they ended.
     pub calls: Vec<RecordedCall>,
+    /// Lists that reranking models reordered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reranks: Vec<RecordedRerank>,
 }
 
 impl Bundle {
-    pub(super) fn new(inputs: PlanInputs, choice: &Choice, label: Sensitivity, report: &RunReport, calls: Vec<RecordedCall>) -> Bundle {
+    pub(super) fn new(inputs: PlanInputs, choice: &Choice, label: Sensitivity, report: &RunReport, tape: &Tape) -> Bundle {
         let (planned, infeasible) = match choice {
             Choice::Planned(planned) => (Some(planned), None),
             Choice::Infeasible(infeasible) => (None, Some(Infeasible::clone(infeasible))),
         };
         let open = label < Sensitivity::Confidential;
         let hidden = |call: RecordedCall| RecordedCall { result: call.result.filter(|_| open), ..call };
+        let hidden_list = |list: RecordedRerank| RecordedRerank { result: list.result.filter(|_| open), ..list };
         Bundle {
             schema_version: BUNDLE_SCHEMA_VERSION,
             planner_version: PLANNER_VERSION.to_owned(),
@@ -142,7 +158,8 @@ impl Bundle {
             plan_id: planned.map(|planned| planned.plan.id.clone()),
             graph: planned.and_then(|planned| planned.graph.hash().ok()),
             trace: report.trace.clone(),
-            calls: calls.into_iter().map(hidden).collect(),
+            calls: tape.calls().into_iter().map(hidden).collect(),
+            reranks: tape.reranks().into_iter().map(hidden_list).collect(),
         }
     }
 

@@ -5,13 +5,14 @@
 //! executes it over the sources of now with the recorded answers. A call that was not recorded is an error; calls that were
 //! made several times are answered in their order. A replay spends nothing, teaches nothing and leaves no trace.
 //!
-//! Reading order: `bundle` (what is kept) → `models` (recorder and player) → `quiet` (a store that is only read).
+//! Reading order: `bundle` (what is kept) → `models`, `rerankers` (recorder and player) → `quiet` (a store that is only read).
 
 mod bundle;
 mod models;
 mod quiet;
+mod rerankers;
 
-pub use bundle::{BUNDLE_SCHEMA_VERSION, Bundle, PlanInputs, RecordedCall, ReplayError};
+pub use bundle::{BUNDLE_SCHEMA_VERSION, Bundle, PlanInputs, RecordedCall, RecordedRerank, ReplayError};
 
 use crate::prepare::{Choice, Mode, Prepared};
 use crate::runtime::not_hypothetical;
@@ -47,8 +48,9 @@ impl Runtime {
         for model in parts.models.values_mut() {
             *model = Arc::new(Recorder::new(model.clone(), tape.clone()));
         }
+        parts.rerankers = rerankers::recorded(parts.rerankers, &tape);
         let report = self.over(parts).spawn(prepared, cancel, "user").await?;
-        let bundle = Bundle::new(inputs, &choice, label, &report, tape.calls());
+        let bundle = Bundle::new(inputs, &choice, label, &report, &tape);
         Ok((report, bundle))
     }
 
@@ -73,6 +75,7 @@ impl Runtime {
             (name.clone(), Arc::new(Player::new(name.clone(), entry.clone(), reel.clone())) as Arc<dyn Model>)
         };
         parts.models = inputs.catalog.models.iter().map(player).collect::<BTreeMap<_, _>>();
+        parts.rerankers = rerankers::played(parts.rerankers, &inputs.catalog.capabilities.rerankers, &bundle.reranks);
         let runtime = Runtime::builder(self.config().clone(), parts).planner(self.inner.planner.clone()).without_refresh().build().await?;
         let prepared = Prepared {
             goal: inputs.goal.clone(),

@@ -1,6 +1,6 @@
 //! A model that writes down what it is asked and answers, and one that answers from such a record.
 
-use super::RecordedCall;
+use super::{RecordedCall, RecordedRerank};
 use crate::executor::sent_hash;
 use async_trait::async_trait;
 use ctx_contracts::{ErrorKind, Model, ModelRequest, ModelResponse, PluginError};
@@ -10,11 +10,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What all recorders of a run write to.
 #[derive(Default)]
-pub(super) struct Tape(Mutex<Vec<RecordedCall>>);
+pub(super) struct Tape {
+    calls: Mutex<Vec<RecordedCall>>,
+    reranks: Mutex<Vec<RecordedRerank>>,
+}
 
 impl Tape {
     pub(super) fn calls(&self) -> Vec<RecordedCall> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn reranks(&self) -> Vec<RecordedRerank> {
+        self.reranks.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn reranked(&self, list: RecordedRerank) {
+        self.reranks.lock().unwrap_or_else(PoisonError::into_inner).push(list);
     }
 }
 
@@ -43,7 +54,7 @@ impl Model for Recorder {
     async fn complete(&self, request: &ModelRequest) -> Result<ModelResponse, PluginError> {
         let result = self.model.complete(request).await;
         let call = RecordedCall { model: request.model.clone(), request: sent_hash(request), result: Some(result.clone()) };
-        self.tape.0.lock().unwrap_or_else(PoisonError::into_inner).push(call);
+        self.tape.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
         result
     }
 }

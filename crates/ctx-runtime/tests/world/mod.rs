@@ -76,6 +76,8 @@ impl World {
             policy: Arc::new(self.policy.clone()),
             sinks: vec![self.sink.clone()],
             counters: BTreeMap::new(),
+            rerankers: Vec::new(),
+            compressors: Vec::new(),
             clock: self.clock.clone(),
         };
         Runtime::builder(self.config.clone(), parts).build().await.expect("fakes build")

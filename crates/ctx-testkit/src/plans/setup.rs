@@ -6,7 +6,7 @@
 //! source docs passages=5000 tokens=1000000 no-statistics no-embeddings empty unavailable="…" sensitivity=… roles=a,b paths=bm25
 //! model premium remote window=200000 accepts=internal price=3/15 price=unknown unavailable="…"     (dollars per million)
 //! without single_shot            removes a strategy, layout, fuse method or verifier
-//! verifier support no-citations  · approval
+//! verifier support no-citations  · approval · refinements (a reranker, two compressors) · remote-reranker NAME
 //! ```
 //!
 //! A request's `what_if` is the JSON of [`ctx_types::WhatIf`], quotes written as `'`.
@@ -93,6 +93,17 @@ pub(super) fn what_if(world: &mut World, input: &str) -> Printed {
                 let entry = world.catalog.capabilities.verifiers.iter_mut().find(|v| v.name == name).ok_or("no such verifier")?;
                 entry.proves_citations = !rest.contains(&"no-citations".to_owned());
             }
+            "refinements" => {
+                let capabilities = &mut world.catalog.capabilities;
+                (capabilities.rerankers, capabilities.compressors) = catalogs::refinements();
+            }
+            "remote-reranker" => {
+                let mut entry = catalogs::refinements().0.remove(0);
+                entry.name = name.to_owned();
+                (entry.locality, entry.accepts) = (ctx_types::catalog::Locality::Remote, ctx_types::Sensitivity::Internal);
+                (entry.price, entry.calls) = (None, 1);
+                world.catalog.capabilities.rerankers.push(entry);
+            }
             "approval" => world.catalog.capabilities.approval = true,
             other => return Err(format!("no catalog line `{other}`")),
         }
@@ -106,6 +117,8 @@ fn without(world: &mut World, name: &str) {
     capabilities.layouts.retain(|l| l.as_str() != name);
     capabilities.fuse.retain(|f| f.as_str() != name);
     capabilities.verifiers.retain(|v| v.name != name);
+    capabilities.rerankers.retain(|r| r.name != name);
+    capabilities.compressors.retain(|c| c.name != name);
 }
 
 fn source(words: &[String]) -> Result<SourceEntry, String> {
@@ -272,6 +285,7 @@ pub(super) fn settings(world: &mut World, input: &str) -> Printed {
             "high_risk_requires_human" => settings.high_risk_requires_human = true,
             "top_k" => settings.top_k = Some(number(value)?),
             "final_k" => settings.final_k = Some(number(value)?),
+            "reranker" => settings.reranker = Some(value.to_owned()),
             "default_strategy" => settings.default_path = Some(named(value)?),
             other => return Err(format!("no settings line `{other}`")),
         }
