@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_table_keeps_its_header_and_code_its_declarations() {
-        let table = "name,price\napple,1\npear,2\nplum,x\nfig,y\nkiwi,z\nlime,w\n".repeat(1);
+        let table = "name,price\napple,1\npear,2\nplum,x\nfig,y\nkiwi,z\nlime,w\n".to_owned();
         let short = shorten(Scoring::Structural, "what?", "en", &passage("t.csv", &table), Tokens(9));
         assert!(short.text.starts_with("name,price"), "{}", short.text);
         let code = "pub fn reserve(amount: u64) -> bool {\n    let held = total();\n    log(held);\n    check(held)\n}\n";
