@@ -2,7 +2,7 @@
 //!
 //! A stream goes through the cache as the runtime takes it: literal, template, semantic; what none serves is planned, and where
 //! the cache asks for it, the nearest decision is judged beside. Everything that is served is planned cold too, apart from the
-//! cache, to see whether it was wrong. The sources are made up ([`crate::templates::probe`]); the texts are real.
+//! cache, to see whether it was wrong. The sources are made up (`templates::probe`); the texts are real.
 
 use crate::figure::Figure;
 use crate::planning::Scene;
