@@ -1,7 +1,7 @@
 //! Fits what ships in `crates/ctx-local/coefficients/rerank.json` and `compress.json`, and measures both on *test*.
 //!
-//! `fit_stages DATA OUT [--lists FILE]`: DATA holds collections in the BEIR layout; those of [`RANKED`] that are there train
-//! the reranker, those of [`RATIONALES`] the compressor. FILE keeps the lists (written if missing). OUT gets both files, and
+//! `fit_stages DATA OUT [--lists FILE]`: DATA holds collections in the BEIR layout; those of `RANKED` that are there train
+//! the reranker, those of `RATIONALES` the compressor. FILE keeps the lists (written if missing). OUT gets both files, and
 //! `stages.md` and `stages.json` with the measures, their baselines and intervals.
 
 use anyhow::{Context, bail};

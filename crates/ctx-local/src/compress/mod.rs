@@ -2,7 +2,7 @@
 //! scored, and the best ones that fit are kept in their order; every gap is marked.
 //!
 //! Of a unit that does not fit, what must never be lost stays with a few words around it: numbers, identifiers and negations
-//! ([`guard`]). A compressed passage can therefore be longer than asked for, never emptier than honest.
+//! (`guard`). A compressed passage can therefore be longer than asked for, never emptier than honest.
 //!
 //! Three scores: *structural* knows no question (head, tail, headings, declarations, table headers), *extractive* counts what of
 //! the question a unit holds, *learned* is a small linear model fitted on gold rationales ([`learned`]).
