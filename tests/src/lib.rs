@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use tempfile::TempDir;
 
 /// The `ctxrt` program of this build: it stands beside the test's own executable.
 pub fn ctxrt() -> PathBuf {
@@ -42,4 +43,34 @@ pub fn both(output: &Output) -> String {
 /// Standard output as one JSON document.
 pub fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("standard output is not one JSON document: {e}\n{}", both(output)))
+}
+
+/// A folder with files, and a store.
+#[derive(Debug)]
+pub struct Place {
+    /// The folder.
+    pub files: TempDir,
+    /// The store.
+    pub store: TempDir,
+}
+
+impl Place {
+    /// Both empty.
+    pub fn empty() -> Place {
+        Place { files: tempfile::tempdir().expect("a folder"), store: tempfile::tempdir().expect("a folder") }
+    }
+
+    /// A file below the folder.
+    pub fn write(&self, name: &str, text: &str) {
+        let file = self.files.path().join(name);
+        std::fs::create_dir_all(file.parent().expect("below the folder")).expect("made");
+        std::fs::write(file, text).expect("written");
+    }
+
+    /// The program, run there to its end while servers of the test go on.
+    pub async fn run(&self, args: &[&str]) -> Output {
+        let mut command = command(self.files.path(), self.store.path());
+        command.args(args);
+        tokio::task::spawn_blocking(move || command.output().expect("the program starts")).await.expect("it ends")
+    }
 }

@@ -1,28 +1,16 @@
 //! The client against a scripted endpoint.
 
+mod settings;
+
 use ctx_contracts::{ErrorKind, FinishReason, Message, Model, ModelRequest, Role};
-use ctx_http_model::{OpenAiCompatible, Secret, TierSettings};
+use ctx_http_model::{OpenAiCompatible, TierSettings};
 use ctx_types::catalog::Availability;
 use ctx_types::{Micros, ModelName, Tokens};
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-fn settings(url: String) -> TierSettings {
-    TierSettings {
-        name: ModelName::new("local").expect("literal"),
-        base_url: url,
-        model: "m".into(),
-        api_key: Some(Secret::new("k-1\r")),
-        missing_key: None,
-        local: None,
-        accepts: None,
-        good_for: Vec::new(),
-        context_window: None,
-        max_output: None,
-        prices: None,
-        table: None,
-        tokenizer: None,
-    }
+fn tier(url: String) -> TierSettings {
+    settings::tier("local", "m", "k-1\r", url)
 }
 
 fn request() -> ModelRequest {
@@ -45,7 +33,7 @@ async fn endpoint(response: ResponseTemplate) -> (MockServer, OpenAiCompatible) 
         .mount(&server)
         .await;
     // The trailing slash must not matter.
-    let client = OpenAiCompatible::new(settings(format!("{}/v1/", server.uri()))).expect("a client");
+    let client = OpenAiCompatible::new(tier(format!("{}/v1/", server.uri()))).expect("a client");
     (server, client)
 }
 
@@ -96,9 +84,9 @@ async fn a_description_says_whether_and_why_not() {
     assert_eq!((entry.availability, entry.context_window), (Availability::Available, Some(Tokens(4096))));
     assert_eq!(entry.prices.provenance, "configured: local");
 
-    let gone = OpenAiCompatible::new(settings("http://127.0.0.1:9/v1".into())).expect("a client");
+    let gone = OpenAiCompatible::new(tier("http://127.0.0.1:9/v1".into())).expect("a client");
     assert!(matches!(gone.describe().await.availability, Availability::Unavailable { .. }));
-    let keyless = OpenAiCompatible::new(TierSettings { missing_key: Some("SOME_KEY".into()), ..settings("http://127.0.0.1:9/v1".into()) })
+    let keyless = OpenAiCompatible::new(TierSettings { missing_key: Some("SOME_KEY".into()), ..tier("http://127.0.0.1:9/v1".into()) })
         .expect("a client");
     assert!(matches!(keyless.describe().await.availability, Availability::Unavailable { reason } if reason.contains("SOME_KEY")));
 }

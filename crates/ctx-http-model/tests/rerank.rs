@@ -1,9 +1,11 @@
 //! The `/rerank` wire against a server that speaks it, and one that does not.
 
+mod settings;
+
 use ctx_contracts::{ErrorKind, RerankRequest, Reranker};
-use ctx_http_model::{HttpReranker, Secret, TierSettings};
+use ctx_http_model::HttpReranker;
 use ctx_types::passage::{ByteRange, Locator};
-use ctx_types::{AccessPath, Hit, ModelName, Passage, SourceName};
+use ctx_types::{AccessPath, Hit, Passage, SourceName};
 use serde_json::json;
 use wiremock::matchers::{body_partial_json, header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -24,22 +26,7 @@ fn hit(text: &str) -> Hit {
 }
 
 fn reranker(url: String) -> HttpReranker {
-    let settings = TierSettings {
-        name: ModelName::new("reranker").expect("name"),
-        base_url: url,
-        model: "small-reranker".into(),
-        api_key: Some(Secret::new("k3y")),
-        missing_key: None,
-        local: None,
-        accepts: None,
-        good_for: Vec::new(),
-        context_window: None,
-        max_output: None,
-        prices: None,
-        table: None,
-        tokenizer: None,
-    };
-    HttpReranker::new(settings, 50, None).expect("client")
+    HttpReranker::new(settings::tier("reranker", "small-reranker", "k3y", url), 50, None).expect("client")
 }
 
 async fn order(answer: ResponseTemplate) -> Result<Vec<String>, ErrorKind> {

@@ -33,10 +33,7 @@ impl Inner {
         if self.is_held(request, &probe) {
             return Ok(None);
         }
-        let told = match mode.leaves_traces() {
-            true => self.cache().bypass(Bypass::Exploration).to_string(),
-            false => format!("bypassed ({})", Bypass::Exploration.as_str()),
-        };
+        let told = self.bypassed(Bypass::Exploration, mode);
         let drawn_by = seed(request.goal.seed, &request.goal.text, &self.run_id("explore"));
         let mut exploration = None;
         let planned = self.planner.plan_among(&inputs(request, &probe), &mut |contenders| {

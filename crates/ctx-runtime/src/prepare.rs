@@ -133,10 +133,14 @@ impl Prepared {
 
     /// The tightest label of goal and used sources.
     pub(crate) fn sensitivity(&self) -> Sensitivity {
-        let intent = self.planned().map_or(Sensitivity::Public, |planned| planned.plan.intent.sensitivity);
-        let declared = self.limits.sensitivity.unwrap_or(Sensitivity::Public);
-        intent.max(declared).max(label(&self.catalog, self.planned()))
+        tightest(&self.limits, &self.catalog, self.planned())
     }
+}
+
+/// The tightest of what is declared, what is detected in the goal's words, and what the sources are labelled.
+fn tightest(limits: &Constraints, catalog: &Catalog, planned: Option<&Arc<Planned>>) -> Sensitivity {
+    let intent = planned.map_or(Sensitivity::Public, |planned| planned.plan.intent.sensitivity);
+    intent.max(limits.sensitivity.unwrap_or(Sensitivity::Public)).max(label(catalog, planned))
 }
 
 /// The tightest label of the sources that a plan reads, of all sources without one.
@@ -267,8 +271,7 @@ impl Inner {
         if !cached || !self.config.runtime.result_cache.enabled || matches!(mode, Mode::Record | Mode::Generic) {
             return None;
         }
-        let declared = request.limits.sensitivity.unwrap_or(Sensitivity::Public);
-        let label = planned.plan.intent.sensitivity.max(declared).max(label(&request.snapshot.catalog, Some(planned)));
+        let label = tightest(request.limits, &request.snapshot.catalog, Some(planned));
         let stamps = request.snapshot.stamps(request);
         self.stored_answer(&PlanKey::literal(&key_input(request)), &stamps, choice, mode, label)
     }
@@ -346,8 +349,7 @@ impl Inner {
         }
         let asked = request.fresh.then_some(Bypass::Request);
         if let Some(why) = Bypass::demanded_by(request.goal).or(asked) {
-            let told =
-                if mode.leaves_traces() { self.cache().bypass(why).to_string() } else { format!("bypassed ({why})", why = why.as_str()) };
+            let told = self.bypassed(why, mode);
             return Ok(Decided::aside(self.plan_anew(request).await?, told));
         }
         if let Some(decided) = self.choose_among(request, mode).await? {
@@ -390,6 +392,11 @@ impl Inner {
         let own = || Scope::of_goal(&PlanKey::literal(&key_input(request)));
         let scope = self.template(request, probe).map_or_else(own, |(template, _)| Scope::of_family(&template));
         self.cache().pinned(&scope).is_some()
+    }
+
+    /// That the cache is gone around, in words; counted where planning leaves traces.
+    pub(crate) fn bypassed(&self, why: Bypass, mode: Mode) -> String {
+        if mode.leaves_traces() { self.cache().bypass(why).to_string() } else { Lookup::Miss(MissCause::Bypassed(why)).to_string() }
     }
 
     /// What the kind's decisions say to this goal.
