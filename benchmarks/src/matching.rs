@@ -7,13 +7,15 @@
 use crate::figure::Figure;
 use crate::planning::Scene;
 use crate::templates::{Bench, CHANGES, NOW, REGRET_MOST, cached, empty, probe};
-use ctx_plan_cache::{CurrentStamps, Lookup, PlanCache, PlanKey, Settings, Stamps, Verdict};
+use ctx_plan_cache::{ABSENT_VERSION, CurrentStamps, Lookup, PlanCache, PlanKey, Settings, Stamps, Verdict};
 use ctx_planner::Planner;
+use ctx_types::plan::Stamp;
 use ctx_types::{Goal, PicoUsd, Ppm};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Shares of wrong matches that users may allow.
 const ALLOWED: [u32; 3] = [50_000, 20_000, 10_000];
@@ -94,26 +96,42 @@ impl<'a, 'b> Stream<'a, 'b> {
             _ => self.cache.lookup_template(&key, tenant, &current, NOW),
         };
         let Some(cold) = bench.cold(scene, goal, &said) else { return };
-        let served = literal.clone().or_else(|| found.hit().map(|entry| entry.plan.clone()));
+        let shared = match &found {
+            Lookup::Near { known, .. } => bench.made_of(scene, known, goal, &said).map(Arc::new),
+            found => found.hit().map(|entry| entry.plan.clone()),
+        };
+        let served = literal.clone().or(shared);
         let Some(served) = served else {
             if foreign {
                 return;
             }
             let judge = |near: &ctx_plan_cache::Proposal| {
-                let proposed = bench.score_as(scene, &near.entry.plan, goal, &said, &cold.plan);
-                Verdict::of(near.distance, cold.plan.score.total.0, proposed)
+                let proposed = match &near.known {
+                    None => bench.score_as(scene, &near.entry.plan, goal, &said, &cold.plan),
+                    Some(known) => Some(bench.made_of(scene, known, goal, &said)?.score.total.0),
+                };
+                Some(Verdict::of(near.distance, cold.plan.score.total.0, proposed))
             };
-            let verdict = nearest.as_ref().filter(|_| found.wants_verdict()).map(judge);
+            let verdict = nearest.as_ref().filter(|_| found.wants_verdict()).and_then(judge);
             self.tally.checks += u64::from(verdict.is_some());
             let entry = cached(cold, said.goal_tokens);
             self.cache.custom(&key, &entry, goal.weights.cost_of_time(entry.planning), verdict.as_ref(), &current);
             self.cache.insert(words, entry, &current);
             return;
         };
-        let regret = bench.regret(scene, &served, goal, &said, &cold.plan);
+        let regret = match &found {
+            Lookup::Near { .. } if literal.is_none() => bench.behind(served.score.total.0, &cold.plan),
+            _ => bench.regret(scene, &served, goal, &said, &cold.plan),
+        };
         let wrong = u64::from(regret > REGRET_MOST);
         self.tally.regret += regret;
-        self.tally.across += u64::from(foreign || served.goal.principal != goal.principal || served.goal.weights != goal.weights);
+        // What a plan that is served depends on stands; where a decision serves as it is, so does what it was made for.
+        let outdated = |stamp: &Stamp| stamps.version(&stamp.object).unwrap_or(ABSENT_VERSION) != stamp.version;
+        let by = found.hit().filter(|_| literal.is_none()).map_or(&served.goal, |entry| &entry.plan.goal);
+        let made_anew = matches!(found, Lookup::Near { .. }) && literal.is_none();
+        let across =
+            (foreign && !made_anew) || served.stamps.iter().any(outdated) || by.principal != goal.principal || by.weights != goal.weights;
+        self.tally.across += u64::from(across);
         match (literal.is_some(), &found) {
             (true, _) => self.tally.literal += 1,
             (false, Lookup::Near { .. }) => {

@@ -12,7 +12,7 @@ pub mod rules;
 mod space;
 mod view;
 
-pub use space::{FrameChoice, PlanSpace, Pruned, generate};
+pub use space::{FrameChoice, PlanSpace, Pruned, generate, generate_of};
 pub use view::View;
 
 /// Whether an intent counts as high risk.

@@ -2,6 +2,7 @@
 
 use crate::rules::{self, FRAME_RULES, FrameRule, REFINE_RULES, RULES};
 use crate::{View, grid};
+use ctx_types::plan::Known;
 use ctx_types::{AccessPath, Alternative, AlternativeId, FuseMethod, Layout, Operator, SourceName, Stage, Tokens};
 
 /// An alternative that a rule removed.
@@ -47,6 +48,24 @@ pub struct PlanSpace {
 
 /// Enumerates and prunes.
 pub fn generate(view: &View<'_>) -> PlanSpace {
+    let mut space = pruned(view);
+    frames(view, &mut space);
+    space
+}
+
+/// Every access path, and of the other stages only what earlier decisions of the same kind are made of. What is left out is in
+/// no list.
+pub fn generate_of(view: &View<'_>, known: &Known) -> PlanSpace {
+    let mut space = pruned(view);
+    // Accesses come first, so that the groups' indices stay.
+    space.alternatives.retain(|a| known.holds(a));
+    space.pruned.retain(|p| matches!(p.alternative.stage, Stage::Access(_)));
+    frames(view, &mut space);
+    space
+}
+
+/// What single alternatives the rules leave.
+fn pruned(view: &View<'_>) -> PlanSpace {
     let mut space = PlanSpace::default();
     for alternative in enumerate(view) {
         match RULES.iter().find_map(|rule| (rule.prune)(view, &alternative).map(|reason| (rule.name, reason))) {
@@ -59,7 +78,6 @@ pub fn generate(view: &View<'_>) -> PlanSpace {
         let members = space.alternatives.iter().enumerate().filter(|(_, a)| a.stage == stage).map(|(i, _)| i).collect();
         space.groups.push((source.clone(), members));
     }
-    frames(view, &mut space);
     space
 }
 

@@ -12,6 +12,7 @@ use crate::key::PlanKey;
 use crate::stamps::{CurrentStamps, EntryStamps};
 use crate::state::State;
 use ctx_types::Ppm;
+use ctx_types::plan::Stamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -335,6 +336,16 @@ impl Slot {
     /// Whether what the decision depended on still stands.
     pub(crate) fn agrees(&self, current: &CurrentStamps<'_>) -> bool {
         self.stamps.mismatch(current, self.validated).is_none()
+    }
+
+    /// Whether of what the decision depended on nothing has moved but the content of sources.
+    pub(crate) fn only_sources_moved(&self, current: &CurrentStamps<'_>) -> bool {
+        self.stamps.only_sources_moved(current)
+    }
+
+    /// What the decision depended on, in its versions of now.
+    pub(crate) fn renewed_stamps(&self, current: &CurrentStamps<'_>) -> Vec<Stamp> {
+        self.stamps.renewed(current)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::entry::CachedPlan;
 use crate::stamps::Mismatch;
 use crate::template::CUSTOM_PLANS_MIN;
+use ctx_types::plan::Known;
 use ctx_types::{Goal, Ppm};
 use std::fmt;
 use std::sync::Arc;
@@ -16,9 +17,12 @@ pub enum Lookup {
     /// Every exact field agrees and everything the plan considered still stands.
     Hit(Arc<CachedPlan>),
     /// The same, and numbers that planning reads differ by more than a template may: a semantic match, within the user's bound.
+    /// What serves is the best plan made of parts of the known decisions near by, for the goal's own numbers.
     Near {
-        /// The decision.
+        /// The nearest decision.
         entry: Arc<CachedPlan>,
+        /// What the decisions near by are made of.
+        known: Known,
         /// Largest difference of any number that planning reads.
         distance: Ppm,
         /// Upper bound of the share of such matches that are wrong.
@@ -47,7 +51,7 @@ impl Lookup {
         }
     }
 
-    /// The entry of a hit.
+    /// The entry of a hit, the nearest one of a semantic match.
     pub fn hit(&self) -> Option<&Arc<CachedPlan>> {
         match self {
             Lookup::Hit(entry) | Lookup::Near { entry, .. } => Some(entry),

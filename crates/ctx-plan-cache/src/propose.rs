@@ -1,6 +1,6 @@
 //! Decisions of other goals: the nearest known point of a family proposes, the family's record and the tenant's proof decide.
 
-use crate::cache::{PlanCache, Points, bytes_of};
+use crate::cache::{PlanCache, Points, Slot, bytes_of};
 use crate::cause::{Lookup, MissCause};
 use crate::entry::CachedPlan;
 use crate::semantic::SEMANTIC_RADIUS;
@@ -8,6 +8,7 @@ use crate::stamps::CurrentStamps;
 use crate::state::TENANTS_MAX;
 use crate::template::{EXACT_RADIUS, TemplateKey, Verdict};
 use ctx_types::Ppm;
+use ctx_types::plan::Known;
 use std::sync::Arc;
 
 /// Points kept of one decision.
@@ -15,14 +16,37 @@ const POINTS_MAX: usize = 64;
 /// A point this near to one of the same decision says nothing new.
 const POINT_APART: Ppm = Ppm(5_000);
 
-/// What a family's nearest point proposes.
+/// Decisions that a semantic match is made of, at most: the nearest ones.
+const DECISIONS_MAX: usize = 16;
+
+/// What a family's nearest points propose.
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// The decision.
+    /// The nearest decision.
     pub entry: Arc<CachedPlan>,
     /// Largest difference of any number that planning reads.
     pub distance: Ppm,
-    slot: u128,
+    /// Further away than a template serves, or made over other content: what the decisions within reach are made of. The best
+    /// plan of that for the goal's own numbers is what is proposed.
+    pub known: Option<Known>,
+    /// Its slot, while everything that it depends on stands.
+    slot: Option<u128>,
+}
+
+impl Proposal {
+    /// Near enough to serve as a template.
+    pub fn is_template(&self) -> bool {
+        self.known.is_none()
+    }
+}
+
+/// A decision of the family within reach.
+struct Near<'a> {
+    slot: &'a Slot,
+    distance: Ppm,
+    /// The content of a source has moved since. Nothing that was estimated then is used; what the decision is made of is as good
+    /// a part as any: that goals at its point want it does not depend on which content put them there.
+    moved: bool,
 }
 
 impl PlanCache {
@@ -34,8 +58,10 @@ impl PlanCache {
         if let (Some(proposal), Some(entry)) = (nearest, found.hit()) {
             self.state.counters.hit(entry);
             self.state.counters.semantic_hits += u64::from(matches!(found, Lookup::Near { .. }));
-            self.frequency.count(proposal.slot);
-            self.touch(proposal.slot, current.digest());
+            if let Some(slot) = proposal.slot {
+                self.frequency.count(slot);
+                self.touch(slot, current.digest());
+            }
         }
         found
     }
@@ -50,23 +76,46 @@ impl PlanCache {
         if !self.settings.enabled {
             return None;
         }
-        let mut most = if self.settings.semantic_error.0 > 0 { SEMANTIC_RADIUS } else { EXACT_RADIUS };
-        let mut nearest = None;
-        for hash in self.families.get(&key.family.hash())? {
-            let Some(slot) = self.slots.get(hash).filter(|slot| slot.key.fields().get(..slot.points.length) == Some(key.family.fields()))
-            else {
-                continue;
-            };
-            let Some(distance) = slot.points.at.iter().filter_map(|point| key.distance(point, most)).min() else { continue };
-            if nearest.as_ref().is_some_and(|(_, best)| *best <= distance) {
-                continue;
-            }
-            if matches!(self.judge_slot(slot, current, now), Lookup::Hit(_)) {
-                nearest = Some((slot, distance));
-                most = distance;
+        let semantic = self.settings.semantic_error.0 > 0;
+        let (mut most, mut nearest) = (if semantic { SEMANTIC_RADIUS } else { EXACT_RADIUS }, None::<Near<'_>>);
+        for slot in self.of_family(key) {
+            let Some(near) = self.near(slot, key, most, current, now).filter(|near| semantic || !near.moved) else { continue };
+            if nearest.as_ref().is_none_or(|best| near.distance < best.distance) {
+                most = near.distance;
+                nearest = Some(near);
             }
         }
-        nearest.map(|(slot, distance)| Proposal { entry: Arc::clone(&slot.entry), distance, slot: slot.key.hash() })
+        let Near { slot, distance, moved } = nearest?;
+        let known = (distance > EXACT_RADIUS).then(|| self.known(key, slot, current, now));
+        Some(Proposal { entry: Arc::clone(&slot.entry), distance, known, slot: (!moved).then(|| slot.key.hash()) })
+    }
+
+    /// A decision as it stands to a key, no further away than `most`.
+    fn near<'a>(&self, slot: &'a Slot, key: &TemplateKey, most: Ppm, current: &CurrentStamps<'_>, now: u64) -> Option<Near<'a>> {
+        let distance = slot.points.at.iter().filter_map(|point| key.distance(point, most)).min()?;
+        match self.judge_slot(slot, current, now) {
+            Lookup::Hit(_) => Some(Near { slot, distance, moved: false }),
+            // Never near enough for a template.
+            Lookup::Miss(MissCause::Stale(_)) if slot.only_sources_moved(current) => {
+                Some(Near { slot, distance: distance.max(Ppm(EXACT_RADIUS.0 + 1)), moved: true })
+            }
+            _ => None,
+        }
+    }
+
+    fn of_family(&self, key: &TemplateKey) -> impl Iterator<Item = &Slot> {
+        let hashes = self.families.get(&key.family.hash()).into_iter().flatten();
+        let of_family = |slot: &&Slot| slot.key.fields().get(..slot.points.length) == Some(key.family.fields());
+        hashes.filter_map(|hash| self.slots.get(hash)).filter(of_family)
+    }
+
+    /// What the nearest decisions within reach choose behind retrieval. Which passages are read is weighed anew for every goal.
+    fn known(&self, key: &TemplateKey, nearest: &Slot, current: &CurrentStamps<'_>, now: u64) -> Known {
+        let mut near: Vec<Near<'_>> = self.of_family(key).filter_map(|slot| self.near(slot, key, SEMANTIC_RADIUS, current, now)).collect();
+        near.sort_by_key(|near| near.distance);
+        let mut known = Known { stamps: nearest.renewed_stamps(current), ..Known::default() };
+        near.iter().take(DECISIONS_MAX).for_each(|near| known.add(&near.slot.entry.plan));
+        known
     }
 
     /// Keeps what planning a request on its own gave: the time of planning in the score's unit, what the nearest decision would
@@ -114,23 +163,24 @@ impl PlanCache {
     }
 
     fn decided(&self, key: &TemplateKey, tenant: &str, nearest: Option<&Proposal>) -> Lookup {
-        let Some(Proposal { entry, distance, .. }) = nearest else { return Lookup::Miss(MissCause::Absent) };
-        if entry.goal_tokens < key.goal_tokens {
-            return Lookup::Miss(MissCause::Longer);
-        }
-        if *distance <= EXACT_RADIUS {
+        let Some(proposal) = nearest else { return Lookup::Miss(MissCause::Absent) };
+        let Proposal { entry, distance, .. } = proposal;
+        let Some(known) = &proposal.known else {
+            if entry.goal_tokens < key.goal_tokens {
+                return Lookup::Miss(MissCause::Longer);
+            }
             return match self.state.families.objection(key.family.hash()) {
                 Some(cause) => Lookup::Miss(cause),
                 None => Lookup::Hit(Arc::clone(entry)),
             };
-        }
+        };
         let record = self.state.judged.get(tenant).copied().unwrap_or_default();
         let false_at_most = record.bound(*distance);
         if false_at_most > self.settings.semantic_error || key.sampled {
             let (checked, wrong) = record.judged(*distance);
             return Lookup::Miss(MissCause::Unproven { checked, wrong });
         }
-        Lookup::Near { entry: Arc::clone(entry), distance: *distance, false_at_most }
+        Lookup::Near { entry: Arc::clone(entry), known: known.clone(), distance: *distance, false_at_most }
     }
 }
 

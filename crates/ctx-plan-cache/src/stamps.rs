@@ -15,6 +15,9 @@ pub const ABSENT_VERSION: &str = "absent";
 /// every lookup, because the same words resolve to another window later.
 pub const PER_GOAL_PREFIX: &str = "window ";
 
+/// What the name of a source's object begins with.
+const SOURCE_PREFIX: &str = "source ";
+
 /// Versions by object, sorted, with a digest of the whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<Stamp>", into = "Vec<Stamp>")]
@@ -142,6 +145,18 @@ impl EntryStamps {
     pub(crate) fn mismatch(&self, current: &CurrentStamps<'_>, validated: Option<u128>) -> Option<Mismatch> {
         let catalog = if validated == Some(current.digest()) { None } else { self.catalog_mismatch(current.snapshot) };
         catalog.or_else(|| self.per_goal.iter().find_map(|stamp| differs(stamp, current.resolve(&stamp.object).as_deref())))
+    }
+
+    /// Whether nothing has moved but the content of sources.
+    pub(crate) fn only_sources_moved(&self, current: &CurrentStamps<'_>) -> bool {
+        let moved = |stamp: &&Stamp| differs(stamp, current.snapshot.version(&stamp.object)).is_some();
+        self.per_goal.is_empty() && self.catalog.iter().filter(moved).all(|stamp| stamp.object.starts_with(SOURCE_PREFIX))
+    }
+
+    /// The catalog's objects in their versions of now.
+    pub(crate) fn renewed(&self, current: &CurrentStamps<'_>) -> Vec<Stamp> {
+        let version = |object: &str| current.snapshot.version(object).unwrap_or(ABSENT_VERSION).to_owned();
+        self.catalog.iter().map(|stamp| Stamp { object: stamp.object.clone(), version: version(&stamp.object) }).collect()
     }
 
     /// Both lists are sorted: one merge pass.

@@ -98,6 +98,38 @@ fn a_semantic_match_serves_once_its_distance_is_proven_and_for_its_tenant_only()
     assert!(cache.peek_template(&at("Why did deploy x1 fail?", 580_000), TENANT, &current, NOW).hit().is_none());
 }
 
+/// An edited source ends templates and moves no proof: a semantic match is made of the same parts, for the numbers and under the
+/// versions of now. What else moves ends it too.
+#[test]
+fn an_edited_source_leaves_what_plans_are_made_of_and_nothing_that_was_estimated() {
+    let before = Stamps::from(stamps());
+    let mut cache = settled(semantic(50_000), &before);
+    for number in 0..200 {
+        let text = format!("Why did deploy {number} fail?");
+        let verdict = Verdict::of(Ppm(40_000), 500_000, Some(500_000));
+        cache.custom(&at(&text, 500_000), &decided(&text, Stage::Fuse), 20, Some(&verdict), &CurrentStamps::of(&before));
+    }
+    let moved = |object: &str| {
+        let mut moved = stamps();
+        moved.iter_mut().filter(|stamp| stamp.object.starts_with(object)).for_each(|stamp| stamp.version = "moved".to_owned());
+        Stamps::from(moved)
+    };
+    let asked = (0..64).map(|number| at(&format!("Why did deploy x{number} fail?"), 501_000)).collect::<Vec<_>>();
+    let edited = moved("source ");
+    let found = asked.iter().map(|key| cache.peek_template(key, TENANT, &CurrentStamps::of(&edited), NOW)).collect::<Vec<_>>();
+    let known = found.iter().find_map(|found| if let Lookup::Near { known, .. } = found { Some(known.clone()) } else { None });
+    let known = known.expect("some are served");
+    assert!(!found.iter().any(|found| matches!(found, Lookup::Hit(_))), "no template serves");
+    assert_eq!(known.parts.iter().map(|(stage, _)| stage.clone()).collect::<Vec<_>>(), [Stage::Fuse]);
+    assert!(known.stamps.iter().all(|stamp| edited.version(&stamp.object) == Some(&stamp.version)), "{known:?}");
+    for object in ["model ", "policy", "capabilities"] {
+        let Some(other) = Some(moved(object)).filter(|other| *other != before) else { continue };
+        assert!(asked.iter().all(|key| cache.peek_template(key, TENANT, &CurrentStamps::of(&other), NOW).hit().is_none()), "{object}");
+    }
+    let exact = settled(Settings::default(), &before);
+    assert!(asked.iter().all(|key| exact.peek_template(key, TENANT, &CurrentStamps::of(&edited), NOW).hit().is_none()));
+}
+
 #[test]
 fn exact_matching_never_goes_further_than_a_template() {
     let snapshot = Stamps::from(stamps());

@@ -74,3 +74,9 @@ pub(crate) fn bind(template: &Plan, goal: &Goal, intent: Intent, configuration: 
     plan.seed = goal.seed.unwrap_or_else(|| seed_of(&plan.id));
     Ok(plan)
 }
+
+/// Whether both lower to the same graph, ids apart: of the words only whether they name an identifier makes a difference.
+pub(crate) fn lowers_alike(template: &Plan, bound: &Plan) -> bool {
+    let names = |plan: &Plan| plan.intent.identifiers().next().is_some();
+    names(template) == names(bound)
+}

@@ -34,6 +34,7 @@ pub use what_if::hypothetical;
 use ctx_cost::CostInputs;
 use ctx_graph::LoweringParameters;
 use ctx_intent::IntentModel;
+use ctx_types::plan::Known;
 use ctx_types::{Constraints, Goal, Intent, Plan, Ppm, SourceName};
 
 /// Version of the planner: part of every plan-cache key. Moves when the same inputs may give another plan.
@@ -78,6 +79,8 @@ enum Wanted<'a> {
     Plan,
     /// The best, with what only EXPLAIN prints.
     Detail,
+    /// The best that is made of known parts.
+    Of(&'a Known),
     /// Whichever of the contenders this takes.
     OneOf(&'a mut dyn FnMut(&[Contender]) -> usize),
 }
@@ -99,9 +102,23 @@ impl Planner {
     }
 
     /// A cached decision for another goal of the same kind, whose intent is given: the plan that planning the goal to the
-    /// same decision makes, with the template's estimates.
-    pub fn bind(&self, template: &Plan, goal: &Goal, intent: Intent, configuration: &str) -> Result<Planned, PlanError> {
-        self.finish(bind::bind(template, goal, intent, configuration)?)
+    /// same decision makes, with the template's estimates, graph and schedule.
+    pub fn bind(&self, template: &Planned, goal: &Goal, intent: Intent, configuration: &str) -> Result<Planned, PlanError> {
+        let plan = bind::bind(&template.plan, goal, intent, configuration)?;
+        if !bind::lowers_alike(&template.plan, &plan) {
+            return self.finish(plan);
+        }
+        let mut graph = template.graph.clone();
+        graph.plan = plan.id.clone();
+        let schedule = template.schedule.under(&graph).map_err(|e| PlanError::Internal(e.to_string()))?;
+        Ok(Planned { plan, graph, schedule })
+    }
+
+    /// The best plan whose stages behind retrieval are all of `known`, which earlier plans for goals of the same kind are made
+    /// of: rules and limits are asked as ever, the estimates are this goal's own, the search is smaller. It depends on what those
+    /// plans depend on. Infeasible says that no such plan is.
+    pub fn plan_of(&self, inputs: &Inputs<'_>, known: &Known) -> Result<Planned, PlanError> {
+        self.plan_in(inputs, Wanted::Of(known))
     }
 
     /// The best feasible plan with its graph and schedule.
@@ -138,8 +155,13 @@ impl Planner {
             settings: inputs.settings,
             sources: &sources,
         };
-        let mut space = ctx_candidates::generate(&view);
-        inputs::check_hints(&view, &space)?;
+        let mut space = match &wanted {
+            Wanted::Of(known) => ctx_candidates::generate_of(&view, known),
+            _ => ctx_candidates::generate(&view),
+        };
+        if !matches!(wanted, Wanted::Of(..)) {
+            inputs::check_hints(&view, &space)?;
+        }
         if !pin::restrict(inputs.goal, &mut space)? {
             return Err(self.not_pinned(inputs));
         }
@@ -147,13 +169,20 @@ impl Planner {
         let cost = cost_inputs(inputs, &limits, &intent, &sources);
         let assembled = assemble::assemble(&view, &cost, &space, self.labels_max);
         let solution = ctx_optimizer::solve(&assembled.problem);
-        let detailed = matches!(wanted, Wanted::Detail);
-        let context =
-            write::Context { inputs, view: &view, cost: &cost, space: &space, assembled: &assembled, solution: &solution, detailed };
+        let context = write::Context {
+            inputs,
+            view: &view,
+            cost: &cost,
+            space: &space,
+            assembled: &assembled,
+            solution: &solution,
+            detailed: matches!(wanted, Wanted::Detail),
+            known: if let Wanted::Of(known) = &wanted { Some(*known) } else { None },
+        };
         let plan = match &solution.winner {
             Some(winner) if space.groups.iter().all(|(_, g)| !g.is_empty()) => match &mut wanted {
                 Wanted::OneOf(pick) => write::plan(&context, &contend::picked(&context, winner, pick)?)?,
-                Wanted::Plan | Wanted::Detail => write::plan(&context, winner)?,
+                Wanted::Plan | Wanted::Detail | Wanted::Of(..) => write::plan(&context, winner)?,
             },
             _ => {
                 let findings = self.examine(inputs, &limits, &intent, &sources);

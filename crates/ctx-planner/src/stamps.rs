@@ -6,6 +6,9 @@ use ctx_types::plan::Stamp;
 use ctx_types::{Catalog, Denial, Settings, SourceName, content_id};
 use serde::Serialize;
 
+/// What the stamp of a list that was read for one goal begins with.
+const READ: &str = "read ";
+
 fn version(kind: &'static str, value: &impl Serialize) -> String {
     // Catalog values hold integers and strings only, so hashing cannot fail; an unhashable value never equals another.
     content_id(kind, value).map_or_else(|e| e.to_string(), |id| id.0)
@@ -31,11 +34,17 @@ pub fn stamps(
 /// that the run has read already.
 pub(crate) fn of_plan(context: &Context<'_>) -> Vec<Stamp> {
     let inputs = context.inputs;
-    let mut out = considered(inputs.catalog, context.view.sources, inputs.denials, inputs.settings);
-    let keys = ctx_cost::model::keys_read(context.cost, context.space.alternatives.iter());
-    out.extend(keys.iter().flat_map(|key| inputs.statistics.stamps_for(key)));
+    let mut out = match context.known {
+        Some(known) => known.stamps.iter().filter(|stamp| !stamp.object.starts_with(READ)).cloned().collect(),
+        None => {
+            let mut out = considered(inputs.catalog, context.view.sources, inputs.denials, inputs.settings);
+            let keys = ctx_cost::model::keys_read(context.cost, context.space.alternatives.iter());
+            out.extend(keys.iter().flat_map(|key| inputs.statistics.stamps_for(key)));
+            out
+        }
+    };
     for (name, list) in &inputs.probe.read {
-        out.push(Stamp { object: format!("read {name}"), version: version("read", list) });
+        out.push(Stamp { object: format!("{READ}{name}"), version: version("read", list) });
     }
     out.sort();
     out.dedup();

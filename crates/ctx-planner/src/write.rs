@@ -10,7 +10,7 @@ use ctx_optimizer::sensitivity::{self, Change, Flip};
 use ctx_optimizer::{Frame, score};
 use ctx_types::catalog::SourceState;
 use ctx_types::estimate::TokenClasses;
-use ctx_types::plan::{Certificate, CompletePlan, Margin, PLAN_SCHEMA_VERSION, PlannedAlternative, SourceUse, Stamp};
+use ctx_types::plan::{Certificate, CompletePlan, Known, Margin, PLAN_SCHEMA_VERSION, PlannedAlternative, SourceUse, Stamp};
 use ctx_types::{
     AccessPath, Alternative, Certainty, Constraints, ContentId, Estimated, Fate, Goal, Micros, ModelName, NanoUsd, Operator, Plan,
     PlanEstimate, Ppm, Rejection, Score, SourceName, Stage, Tokens, content_id,
@@ -27,6 +27,8 @@ pub(crate) struct Context<'a> {
     pub solution: &'a Solution,
     /// Whether what only EXPLAIN prints is wanted.
     pub detailed: bool,
+    /// What the search was among, if not among everything.
+    pub known: Option<&'a Known>,
 }
 
 /// The part of a shape that is not about sources, with so many of them read.

@@ -6,6 +6,7 @@ use ctx_planner::{Inputs, PlanError, Planned, Planner, Settings};
 use ctx_testkit::catalogs::{catalog, files, local_model, remote_model, source, without_statistics};
 use ctx_types::catalog::{Availability, Catalog, SourceEntry, SourceState};
 use ctx_types::goal::{Hint, UncertainLatency};
+use ctx_types::plan::Known;
 use ctx_types::probe::{IdentifierHits, Probe, SourceProbe, TermFrequency};
 use ctx_types::{Constraints, Fate, Goal, Micros, NanoUsd, Objective, Ppm, Sensitivity, Tokens};
 use proptest::prelude::*;
@@ -21,9 +22,9 @@ struct Case {
     settings: Settings,
 }
 
-fn plan(planner: &Planner, case: &Case) -> Result<Planned, PlanError> {
+fn with_inputs<T>(case: &Case, act: impl FnOnce(&Inputs<'_>) -> T) -> T {
     let statistics = Statistics::default();
-    planner.plan(&Inputs {
+    act(&Inputs {
         goal: &case.goal,
         limits: &case.limits,
         catalog: &case.catalog,
@@ -32,6 +33,10 @@ fn plan(planner: &Planner, case: &Case) -> Result<Planned, PlanError> {
         denials: &[],
         settings: &case.settings,
     })
+}
+
+fn plan(planner: &Planner, case: &Case) -> Result<Planned, PlanError> {
+    with_inputs(case, |inputs| planner.plan(inputs))
 }
 
 fn entry() -> impl Strategy<Value = SourceEntry> {
@@ -238,5 +243,34 @@ proptest! {
             // An unknown price is allowed without a cost limit only, so that the freer plan may be another one, never a worse one.
             prop_assert!(free.plan.score.total >= tight.plan.score.total, "{} below {}", free.plan.score.total, tight.plan.score.total);
         }
+    }
+
+    /// What is made of the winner's own parts is the winner; of other parts, a plan that keeps every limit and is none the better.
+    #[test]
+    fn known_parts_make_the_best_plan_of_them(case in cases(), kept in any::<u64>()) {
+        let planner = Planner::builder().build();
+        let Ok(cold) = plan(&planner, &case) else { return Ok(()) };
+        let of = |known: &Known| with_inputs(&case, |inputs| planner.plan_of(inputs, known));
+        let mut known = Known { stamps: cold.plan.stamps.clone(), ..Known::default() };
+        known.add(&cold.plan);
+        let own = of(&known).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        prop_assert_eq!((&own.plan.id, own.plan.score, &own.graph), (&cold.plan.id, cold.plan.score, &cold.graph));
+        let all = cold.plan.chosen.iter().map(|c| &c.alternative).chain(cold.plan.rejected.iter().map(|r| &r.alternative));
+        known.parts = all.filter(|a| kept >> (a.id.0 % 64) & 1 == 1).map(|a| (a.stage.clone(), a.operator.clone())).collect();
+        if let Ok(other) = of(&known) {
+            keeps(&other, &case.limits)?;
+            fates(&other)?;
+            prop_assert!(case.goal.objective != Objective::Weighted || other.plan.score.total <= cold.plan.score.total);
+        }
+    }
+
+    /// Binding with the graph at hand gives what lowering and scheduling the bound plan gives.
+    #[test]
+    fn a_bound_plan_has_the_graph_that_it_lowers_to(case in cases(), other in goals()) {
+        let planner = Planner::builder().build();
+        let Ok(cold) = plan(&planner, &case) else { return Ok(()) };
+        let bound = planner.bind(&cold, &other, planner.analyze(&other), "0").map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let anew = planner.finish(bound.plan.clone()).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        prop_assert_eq!((&bound.graph, &bound.schedule), (&anew.graph, &anew.schedule));
     }
 }

@@ -100,6 +100,21 @@ pub fn schedule_with(graph: &ExecutionGraph, constraints: &Constraints, concurre
     })
 }
 
+impl Schedule {
+    /// This schedule for the same graph under another plan's id: what waits and retries is as before, the jitter of retries is
+    /// the graph's own.
+    pub fn under(&self, graph: &ExecutionGraph) -> Result<Schedule, ScheduleError> {
+        let id = graph.hash()?;
+        let mut schedule = Schedule { plan: graph.plan.clone(), graph: id.clone(), ..self.clone() };
+        for step in &mut schedule.steps {
+            if let Some(node) = graph.nodes.iter().find(|node| node.id == step.node) {
+                step.retry = RetryPolicy::of(node, &id);
+            }
+        }
+        Ok(schedule)
+    }
+}
+
 fn place(graph: &ExecutionGraph, topology: &Topology, timing: &Timing, id: &ContentId, index: usize, deadline: Option<Micros>) -> Step {
     let node = &graph.nodes[index];
     Step {

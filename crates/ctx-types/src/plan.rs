@@ -4,6 +4,7 @@ use crate::estimate::{AlternativeEstimate, PlanEstimate, ScoreBreakdown};
 use crate::{Alternative, Constraints, ContentId, Fate, Goal, Intent, Operator, Ppm, Score, SourceName, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Version of the persisted plan format.
 pub const PLAN_SCHEMA_VERSION: u32 = 1;
@@ -187,6 +188,29 @@ pub struct Stamp {
     pub object: String,
     /// Its version: a hash or a number.
     pub version: String,
+}
+
+/// What good plans for goals of one kind are made of: a search among these parts is a small one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// What those plans chose behind retrieval, by stage.
+    pub parts: BTreeSet<(Stage, Operator)>,
+    /// What they depend on, in its versions of now.
+    pub stamps: Vec<Stamp>,
+}
+
+impl Known {
+    /// Whether a search among the parts looks at this alternative. Every way of reading the sources is looked at.
+    pub fn holds(&self, alternative: &Alternative) -> bool {
+        matches!(alternative.stage, Stage::Access(_))
+            || self.parts.iter().any(|(s, o)| (s, o) == (&alternative.stage, &alternative.operator))
+    }
+
+    /// Takes a plan's choices in.
+    pub fn add(&mut self, plan: &Plan) {
+        let chosen = plan.chosen.iter().map(|chosen| &chosen.alternative).filter(|a| !matches!(a.stage, Stage::Access(_)));
+        self.parts.extend(chosen.map(|a| (a.stage.clone(), a.operator.clone())));
+    }
 }
 
 /// No plan meets the hard constraints. An answer, not an accident.
