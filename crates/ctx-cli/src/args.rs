@@ -481,7 +481,7 @@ fn switch(text: &str) -> Result<bool, String> {
 pub(crate) struct IndexArgs {
     #[command(flatten)]
     pub(crate) sources: SourceArgs,
-    /// Merge segments now: text that was removed leaves the disk.
+    /// Merge segments now: text that was removed leaves the index; traces keep the answers they recorded.
     #[arg(long)]
     pub(crate) purge: bool,
     /// Read everything again; the old index is used until the new one is complete.

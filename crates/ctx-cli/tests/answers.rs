@@ -26,6 +26,15 @@ fn an_answer_cites_lines_that_open() {
 }
 
 #[test]
+fn a_citation_names_the_copies_of_what_it_cites() {
+    let world = World::with_docs();
+    let docs = world.path().join("docs");
+    std::fs::copy(docs.join("restart.md"), docs.join("z-copy.md")).expect("copied");
+    let done = world.run(&["run", QUESTION, "--source", "docs=./docs"]);
+    assert!(done.out.contains("[1] docs/restart.md:") && done.out.contains("\n    the same at z-copy.md\n"), "{}", done.out);
+}
+
+#[test]
 fn explain_run_and_analyze_name_one_plan_and_explain_changes_nothing() {
     let world = World::with_docs();
     let line = |command: &'static [&'static str]| [command, &["--goal", QUESTION, "--source", "docs=./docs", "--json"]].concat();

@@ -64,6 +64,8 @@ pub struct ModelResponse {
     pub text: String,
     /// Tokens as the provider reports them; `None` is unknown, never zero.
     pub usage: Option<TokenClasses>,
+    /// What contradicts itself in that report; it is charged by its dearest reading then.
+    pub doubt: Option<String>,
     /// Why it stopped.
     pub finish: FinishReason,
     /// The model that answered, in the provider's words.

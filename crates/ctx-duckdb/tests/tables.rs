@@ -153,6 +153,42 @@ fn results_are_bounded_in_rows_bytes_and_time() {
     assert!(matches!(late, Err(DuckError::OutOfTime { .. })), "{late:?}");
 }
 
+/// What is made within one row is bounded before it is made: no interrupt reaches it there.
+#[test]
+fn what_one_row_makes_is_bounded() {
+    let (_folder, db) = load(&[("t.csv", "id,name\n7,a\n")]);
+    for text in [
+        "SELECT repeat('a', 2000000000)",
+        "SELECT length(repeat('a', 1000000000))",
+        "SELECT repeat(name, id * 1000000) FROM t",
+        "SELECT repeat(repeat('a', 100000), 100000)",
+        "SELECT lpad('a', 2000000000, 'b')",
+        "SELECT list_sum(list_transform(range(300000000), x -> x * 2))",
+        "SELECT len(generate_series(1, 10 * 100000000))",
+    ] {
+        let refused = own(&db, text);
+        assert!(matches!(refused, Err(DuckError::Refused { .. })), "{text}: {refused:?}");
+    }
+    for (text, expected) in [
+        ("SELECT lpad(id::VARCHAR, 3, '0') FROM t", "007"),
+        ("SELECT list_sum(range(1, 4))", "6"),
+        ("SELECT repeat(name, 3) FROM t", "aaa"),
+    ] {
+        assert_eq!(own(&db, text).unwrap_or_else(|error| panic!("{text:?}: {error}")), [[Some(expected.to_owned())]], "{text}");
+    }
+}
+
+#[test]
+fn files_without_a_column_are_tables_without_rows() {
+    for text in ["\n\n", "\u{feff}", "\u{feff}\n"] {
+        let (_folder, db) = load(&[("blank.csv", text), ("t.csv", "id\n1\n")]);
+        assert_eq!(values(&db, Query { filters: Vec::new(), ask: Ask::Count }), ["0"], "{text:?}");
+        assert_eq!(db.tables()[1].rows, 1);
+    }
+    let (_folder, db) = load(&[("blank.jsonl", "{}\n{}\n"), ("t.csv", "id\n1\n")]);
+    assert_eq!(db.tables()[1].rows, 1);
+}
+
 #[test]
 fn a_value_with_quotes_is_a_value() {
     let (_folder, db) = load(&[("t.csv", "name,n\n\"O'Neil\"\"); DROP TABLE t; --\",7\n")]);

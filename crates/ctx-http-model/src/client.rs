@@ -74,6 +74,10 @@ struct Received {
     start: Instant,
     text: String,
     usage: Option<TokenClasses>,
+    /// What contradicts itself in the last report of usage.
+    contradiction: Option<String>,
+    /// The model said that it will not answer.
+    refused: bool,
     finish: Option<String>,
     model: Option<String>,
     first: Option<Micros>,
@@ -81,6 +85,20 @@ struct Received {
 }
 
 impl Received {
+    fn at(start: Instant) -> Received {
+        Received {
+            start,
+            text: String::new(),
+            usage: None,
+            contradiction: None,
+            refused: false,
+            finish: None,
+            model: None,
+            first: None,
+            done: false,
+        }
+    }
+
     fn take(&mut self, name: &ModelName, payload: &str) -> Result<(), PluginError> {
         if payload.trim() == "[DONE]" {
             self.done = true;
@@ -92,10 +110,15 @@ impl Received {
             return Err(failure::of_stream(name, cause));
         }
         self.model = chunk.model.or(self.model.take());
-        self.usage = chunk.usage.and_then(|u| u.classes()).or(self.usage.take());
+        if let Some(usage) = chunk.usage {
+            self.usage = usage.classes().or(self.usage.take());
+            self.contradiction = usage.contradiction();
+        }
         // The last chunk carries the usage and may hold no choice.
         for choice in chunk.choices {
-            let content = choice.delta.or(choice.message).and_then(|c| c.content).unwrap_or_default();
+            let said = choice.delta.or(choice.message).unwrap_or_default();
+            self.refused |= said.refusal.is_some_and(|refusal| !refusal.trim().is_empty());
+            let content = said.content.unwrap_or_default();
             if !content.is_empty() && self.first.is_none() {
                 self.first = Some(elapsed(self.start));
             }
@@ -133,7 +156,7 @@ impl Model for OpenAiCompatible {
         let start = Instant::now();
         let mut response = self.send(request).await?;
         let streamed = response.headers().get("content-type").and_then(|v| v.to_str().ok()).is_some_and(|t| t.contains("event-stream"));
-        let mut got = Received { start, text: String::new(), usage: None, finish: None, model: None, first: None, done: false };
+        let mut got = Received::at(start);
         if streamed {
             let mut decoder = Decoder::default();
             while let Some(bytes) = response.chunk().await.map_err(|e| failure::of_transport(name, &e))? {
@@ -152,12 +175,14 @@ impl Model for OpenAiCompatible {
             got.take(name, &body)?;
         }
         let finish = wire::finish(got.finish.as_deref());
-        if finish == FinishReason::Filtered {
-            return Err(PluginError::new(ErrorKind::Refused, format!("calling model {name}"), "the provider filtered the answer"));
+        if finish == FinishReason::Filtered || got.refused {
+            let cause = if got.refused { "the model refused to answer" } else { "the provider filtered the answer" };
+            return Err(PluginError::new(ErrorKind::Refused, format!("calling model {name}"), cause));
         }
         Ok(ModelResponse {
             text: got.text,
             usage: got.usage,
+            doubt: got.contradiction,
             finish,
             model: got.model.unwrap_or_else(|| self.settings.model.clone()),
             first_token: got.first,

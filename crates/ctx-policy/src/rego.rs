@@ -22,6 +22,8 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const DECISION_MAX: Duration = Duration::from_secs(2);
 /// Steps between two looks at the clock.
 const CHECK_EVERY: NonZeroU32 = NonZeroU32::new(1_000).expect("a thousand is not zero");
+/// Deepest nesting of brackets: the parser calls itself for each.
+const NESTING_MAX: usize = 64;
 /// Most characters of a refusal's words.
 const REASON_CHARS_MAX: usize = 300;
 
@@ -55,6 +57,10 @@ impl RegoRules {
             let (place, cause) = placed(file, &format!("{error:#}"));
             PolicyError::NotRego { place, cause }
         };
+        if let Some(line) = nested_too_deep(text) {
+            let cause = format!("brackets are nested deeper than {NESTING_MAX}");
+            return Err(PolicyError::NotRego { place: format!("{file}:{line}"), cause });
+        }
         let mut engine = Engine::new();
         engine.set_execution_timer_config(ExecutionTimerConfig { limit: DECISION_MAX, check_interval: CHECK_EVERY });
         let package = engine.add_policy(file.to_owned(), text.to_owned()).map_err(|e| not_rego(&e))?;
@@ -104,6 +110,37 @@ impl RegoRules {
         let (place, cause) = placed(&self.file, message);
         PolicyError::Evaluation { place, cause }
     }
+}
+
+/// The line where brackets outside of strings and comments are nested too deep.
+fn nested_too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut line, mut string) = (0_usize, 1, None);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        line += usize::from(c == '\n');
+        match (string, c) {
+            // A quoted string ends with its line at the latest: what is behind a forgotten quote is looked at again.
+            (Some('"'), '\n') => string = None,
+            (Some('"'), '\\') => drop(chars.next()),
+            (Some(quote), c) if c == quote => string = None,
+            (Some(_), _) => {}
+            (None, '"' | '`') => string = Some(c),
+            (None, '#') => {
+                if chars.by_ref().any(|c| c == '\n') {
+                    line += 1;
+                }
+            }
+            (None, '[' | '{' | '(') => {
+                depth += 1;
+                if depth > NESTING_MAX {
+                    return Some(line);
+                }
+            }
+            (None, ']' | '}' | ')') => depth = depth.saturating_sub(1),
+            (None, _) => {}
+        }
+    }
+    None
 }
 
 fn deny(rule: &str, reason: &str) -> Decision {

@@ -116,3 +116,15 @@ fn what_a_rule_says_is_text_of_bounded_length() {
     let rules = RegoRules::parse("l.rego", "package house\n\ndeny contains concat(\"\\n\", [\"a\", \"b\", \"c\"])\n").expect("Rego");
     assert_eq!(rule_of(&rules.decide(&question(None, Some(("m", true)))).expect("evaluates")), Some(("deny", "a b c")));
 }
+
+/// The parser calls itself for every bracket: what is nested without end is refused before it is parsed.
+#[test]
+fn brackets_nested_without_end_are_refused_with_their_line() {
+    for (open, close) in [("[", "]"), ("{", "}"), ("(", ")"), ("{\"a\":", "}")] {
+        let text = format!("package ctxrt\n\nallow if x := {}1{}\n", open.repeat(20_000), close.repeat(20_000));
+        let error = RegoRules::parse("deep.rego", &text).expect_err("too deep").to_string();
+        assert!(error.contains("deep.rego:3") && error.contains("nested deeper than"), "{error}");
+    }
+    let quoted = format!("package ctxrt\n\n# {}\nallow if input.goal != \"{}\"\n", "[".repeat(500), "{".repeat(500));
+    RegoRules::parse("text.rego", &quoted).expect("brackets in a comment and in a string are no brackets");
+}

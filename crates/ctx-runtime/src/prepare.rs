@@ -15,11 +15,16 @@ use ctx_planner::{Inputs, PlanError, Planned, Planner};
 use ctx_types::catalog::SourceState;
 use ctx_types::exploration::Exploration;
 use ctx_types::goal::Hint;
+use ctx_types::plan::Known;
 use ctx_types::{
-    Catalog, Constraints, ContentId, Denial, Goal, Infeasible, Intent, Micros, Probe, Sensitivity, Settings, SourceName, Status, Weights,
+    Catalog, Constraints, ContentId, Denial, Goal, Infeasible, Intent, Micros, Plan, Probe, Sensitivity, Settings, SourceName, Status,
+    Weights,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Conversations whose label is remembered.
+const TALKS_MAX: usize = 65_536;
 
 /// Whether planning may leave traces of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +63,14 @@ pub enum Choice {
 }
 
 impl Choice {
+    /// The plan, if there is one.
+    fn planned(&self) -> Option<&Arc<Planned>> {
+        match self {
+            Choice::Planned(planned) => Some(planned),
+            Choice::Infeasible(_) => None,
+        }
+    }
+
     /// A planner's answer as a decision. That there is no plan is one; bad input is an error.
     pub(crate) fn of(planned: Result<Planned, PlanError>) -> Result<Choice, RuntimeError> {
         match planned {
@@ -104,10 +117,7 @@ pub struct Prepared {
 impl Prepared {
     /// The plan with graph and schedule, if there is one.
     pub fn planned(&self) -> Option<&Arc<Planned>> {
-        match &self.choice {
-            Choice::Planned(planned) => Some(planned),
-            Choice::Infeasible(_) => None,
-        }
+        self.choice.planned()
     }
 
     /// Why none of the goal's sources can be read, if that is so: who asks may not, or nobody can. A plan that reads nothing
@@ -223,7 +233,7 @@ impl Inner {
         };
         let sources = permitted(&goal, &catalog)?;
         let mut limits = self.config.budgets.tightened_by(&goal.constraints);
-        limits.sensitivity = limits.sensitivity.max(self.detected(&goal, &mut notes).await);
+        limits.sensitivity = limits.sensitivity.max(self.detected(&goal, &mut notes).await).max(self.talk_label(&goal));
         let denials = self.denials(&goal.principal, &catalog, &sources, &limits).await;
         let statistics = self.learning.snapshot();
         let settings = self.settings();
@@ -239,6 +249,9 @@ impl Inner {
         };
         let Decided { mut choice, probe, told: plan_cache, scope, exploration } = self.decide(&request, mode).await?;
         notes.extend(exploration.as_ref().and_then(|e| if mode.leaves_traces() { explore::ran(e) } else { Some(explore::would(e)) }));
+        if mode.leaves_traces() && goal.conversation.is_some() {
+            self.raise_talk(&goal, self.said_label(&goal, &limits, &snapshot.catalog, &choice));
+        }
         let stored = self.answer_beside(&request, &choice, mode, scope.is_some());
         if let Some(asked) = stored.as_ref().filter(|asked| mode.explains() || asked.given.is_some()) {
             notes.push(asked.told.clone());
@@ -274,6 +287,34 @@ impl Inner {
         let label = tightest(request.limits, &request.snapshot.catalog, Some(planned));
         let stamps = request.snapshot.stamps(request);
         self.stored_answer(&PlanKey::literal(&key_input(request)), &stamps, choice, mode, label)
+    }
+
+    /// The label that a goal's conversation has by what was said and read in it before: "and now translate that" is as sensitive
+    /// as what it is about.
+    fn talk_label(&self, goal: &Goal) -> Option<Sensitivity> {
+        let talks = self.talks.lock().unwrap_or_else(PoisonError::into_inner);
+        talks.get(&(goal.principal.tenant.clone(), goal.conversation.clone()?)).copied()
+    }
+
+    /// The label of what a goal says, and of what is read for it.
+    fn said_label(&self, goal: &Goal, limits: &Constraints, catalog: &Catalog, choice: &Choice) -> Sensitivity {
+        match choice.planned() {
+            Some(planned) => tightest(limits, catalog, Some(planned)),
+            None => self.planner.analyze(goal).sensitivity.max(limits.sensitivity.unwrap_or(Sensitivity::Public)),
+        }
+    }
+
+    /// A conversation never becomes less sensitive. A runtime remembers [`TALKS_MAX`] of them that are more than public.
+    fn raise_talk(&self, goal: &Goal, label: Sensitivity) {
+        let Some(conversation) = goal.conversation.clone().filter(|_| label > Sensitivity::Public) else { return };
+        let mut talks = self.talks.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = talks.entry((goal.principal.tenant.clone(), conversation)).or_insert(label);
+        *known = label.max(*known);
+        if talks.len() > TALKS_MAX {
+            // What is kept longest is what is most sensitive.
+            let least = talks.iter().min_by_key(|(_, label)| **label).map(|(key, _)| key.clone());
+            least.map(|key| talks.remove(&key));
+        }
     }
 
     /// Configured weights hold unless the request brings its own.
@@ -425,9 +466,13 @@ impl Inner {
         if entry.made_for(request.goal) {
             return Ok(Some(self.finished(&entry.plan)?));
         }
-        let intent = self.planner.analyze(request.goal);
-        let configuration = &request.settings.configuration_digest;
-        Ok(Some(Arc::new(self.planner.bind(&entry.plan, request.goal, intent, configuration)?)))
+        Ok(Some(Arc::new(self.bound(&entry.plan, request, self.planner.analyze(request.goal))?)))
+    }
+
+    /// A cached decision for this request's words.
+    fn bound(&self, plan: &Arc<Plan>, request: &Request<'_>, intent: Intent) -> Result<Planned, RuntimeError> {
+        let template = self.finished(plan)?;
+        Ok(self.planner.bind(&template, request.goal, intent, &request.settings.configuration_digest)?)
     }
 
     /// Single flight: of several requests with one key, one plans and the others take its entry.
@@ -471,8 +516,12 @@ impl Inner {
         };
         let (scope, tenant) = (Scope::of_family(&template), &request.goal.principal.tenant);
         let found = self.look_up_template(&template, tenant, stamps, mode);
-        if let Some(entry) = found.hit() {
-            let planned = self.planner.bind(&entry.plan, request.goal, intent, &request.settings.configuration_digest)?;
+        let shared = match &found {
+            Lookup::Near { known, .. } => self.plan_of(request, &probe, known)?,
+            Lookup::Hit(entry) => Some(self.bound(&entry.plan, request, intent)?),
+            Lookup::Miss(_) => None,
+        };
+        if let Some(planned) = shared {
             let choice = Choice::Planned(Arc::new(planned));
             let decided = Decided { choice, probe, told: found.to_string(), scope: Some(scope), exploration: None };
             return Ok(Made { decided, planning: Micros(0), custom: None });
@@ -501,11 +550,26 @@ impl Inner {
         let Choice::Planned(cold) = choice else { return Ok(None) };
         let nearest = self.cache().nearest(template, &CurrentStamps::of(stamps), self.now());
         let Some(proposal) = nearest else { return Ok(None) };
-        let score = cold.plan.score.total.0;
-        let same = proposal.entry.plan.decides_as(&cold.plan);
-        let proposed =
-            if same { Some(score) } else { self.plan_as(request, probe, &proposal.entry.plan.gist)?.map(|p| p.plan.score.total.0) };
-        Ok(Some(Verdict::of(proposal.distance, score, proposed)))
+        let score = |planned: &Planned| planned.plan.score.total.0;
+        let proposed = match &proposal.known {
+            None if proposal.entry.plan.decides_as(&cold.plan) => Some(score(cold)),
+            None => self.plan_as(request, probe, &proposal.entry.plan.gist)?.as_ref().map(score),
+            // Where its parts make no plan, nothing is proposed.
+            Some(known) => match self.plan_of(request, probe, known)? {
+                Some(planned) => Some(score(&planned)),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(Verdict::of(proposal.distance, score(cold), proposed)))
+    }
+
+    /// The best plan that is made of what is known, if one is possible.
+    fn plan_of(&self, request: &Request<'_>, probe: &Probe, known: &Known) -> Result<Option<Planned>, RuntimeError> {
+        match self.planner.plan_of(&inputs(request, probe), known) {
+            Ok(planned) => Ok(Some(planned)),
+            Err(PlanError::Infeasible(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The decision, held to the shape that is pinned for the scope if there is one and it is possible; and what was told of it.
@@ -523,7 +587,7 @@ impl Inner {
             Some(pin) => match self.plan_as(request, probe, &pin.gist)? {
                 Some(planned) => {
                     let intent = planned.plan.intent.clone();
-                    let bound = self.planner.bind(&planned.plan, request.goal, intent, &request.settings.configuration_digest)?;
+                    let bound = self.planner.bind(&planned, request.goal, intent, &request.settings.configuration_digest)?;
                     (Choice::Planned(Arc::new(bound)), format!("{told}; held to {} by {}", pin.gist, pin.by))
                 }
                 None => {

@@ -16,11 +16,14 @@ use ctx_plan_cache::{CacheRow, Counters, LoadReport, Pin, PlanCache, ResultCount
 use ctx_planner::{PlanError, Planned, Planner};
 use ctx_simulate::{Batch, BatchTotal, SimulateError, Simulation};
 use ctx_types::outcome::Verdict;
-use ctx_types::{Catalog, Denial, Goal, Infeasible, Outcome, Plan, Principal, SourceName, Trace};
+use ctx_types::{Catalog, Denial, Goal, Infeasible, Outcome, Plan, Principal, Sensitivity, SourceName, Trace};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+/// Cached plans whose graph and schedule are kept.
+const FINISHED_MAX: usize = 32;
 /// Name of the stored plan cache.
 const CACHE_BLOB: &str = "plan_cache";
 
@@ -56,7 +59,9 @@ pub(crate) struct Inner {
     pub(crate) flights: Flights,
     pub(crate) answers: Arc<Answers>,
     cache: Arc<Mutex<PlanCache>>,
-    pub(crate) finished: Mutex<Option<Arc<Planned>>>,
+    /// Labels of conversations, by tenant and id.
+    pub(crate) talks: Mutex<BTreeMap<(String, String), Sensitivity>>,
+    pub(crate) finished: Mutex<VecDeque<(Arc<Plan>, Arc<Planned>)>>,
     pub(crate) tasks: TaskTracker,
     runs: Arc<std::sync::atomic::AtomicU64>,
 }
@@ -119,7 +124,8 @@ impl RuntimeBuilder {
                 flights: Flights::default(),
                 answers,
                 cache: Arc::new(Mutex::new(cache)),
-                finished: Mutex::new(None),
+                finished: Mutex::default(),
+                talks: Mutex::default(),
                 tasks: TaskTracker::new(),
                 runs: Arc::default(),
             }),
@@ -169,7 +175,8 @@ impl Runtime {
                 flights: Flights::default(),
                 answers: inner.answers.clone(),
                 cache: inner.cache.clone(),
-                finished: Mutex::new(None),
+                finished: Mutex::default(),
+                talks: Mutex::default(),
                 tasks: inner.tasks.clone(),
                 runs: inner.runs.clone(),
             }),
@@ -465,14 +472,17 @@ impl Inner {
         });
     }
 
-    /// Graph and schedule of a cached plan; the last one is kept, because hits come in rows.
+    /// Graph and schedule of a cached plan. Some are kept, because hits come in rows: the same question, or the same kind.
     pub(crate) fn finished(&self, plan: &Arc<Plan>) -> Result<Arc<Planned>, RuntimeError> {
-        let mut last = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(planned) = last.as_ref().filter(|planned| planned.plan.id == plan.id && planned.plan == **plan) {
+        let mut kept = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, planned)) = kept.iter().find(|(of, _)| Arc::ptr_eq(of, plan)) {
             return Ok(planned.clone());
         }
         let planned = Arc::new(self.planner.finish(Plan::clone(plan))?);
-        *last = Some(planned.clone());
+        if kept.len() >= FINISHED_MAX {
+            kept.pop_front();
+        }
+        kept.push_back((plan.clone(), planned.clone()));
         Ok(planned)
     }
 

@@ -218,6 +218,30 @@ async fn a_semantic_match_is_planned_beside_until_it_is_proven() {
     assert!(served > 0 && told.iter().all(|told| !told.starts_with("hit (semantic")), "{told:?}");
 }
 
+/// Once its distance is proven a semantic match serves: the plan is made for the goal's own numbers, of parts that are known.
+#[tokio::test]
+async fn a_proven_semantic_match_is_a_plan_for_the_goals_own_numbers() {
+    let mut world = World::new();
+    world.config.costmodel.estimator = ctx_runtime::config::EstimatorName::Prior;
+    world.config.runtime.plan_cache.semantic_error = ctx_types::Ppm(400_000);
+    let runtime = world.runtime().await;
+    for number in 0..200 {
+        // The content moves under every goal: no template ever serves.
+        world.retriever.edit_entry("docs", |entry| entry.fingerprint = format!("edited {number}"));
+        let asked = goal(&format!("How is the infeasible plan {} {number} reported?", ["of", "in", "by", "for"][number % 4]), &[]);
+        let report = runtime.run(&asked).await.expect("valid");
+        if !report.trace.plan_cache.contains("hit (semantic") {
+            continue;
+        }
+        let cold = runtime.run(&Goal { no_cache: true, ..asked }).await.expect("valid");
+        assert_eq!(report.trace.plan, cold.trace.plan, "there is one decision to be made here");
+        let estimates = |report: &ctx_runtime::RunReport| report.planned.as_ref().expect("a plan").plan.estimate.clone();
+        assert_eq!(estimates(&report), estimates(&cold), "this goal's, not those of the decisions that it is made of");
+        return;
+    }
+    panic!("nothing was ever served");
+}
+
 /// Stored answers are off by default; switched on, the same request over the same content is answered without a call, at no cost,
 /// and the plan and the answer are the earlier ones. What changes the request or the content is worked on.
 #[tokio::test]
@@ -269,4 +293,24 @@ async fn without_the_caches_every_request_is_worked_on_and_none_is_kept() {
     }
     assert_eq!(runtime.plan_cache().0.len(), 0);
     assert_eq!(runtime.run(&goal(QUESTION, &[])).await.expect("valid goal").trace.plan, first.trace.plan);
+}
+
+/// What was sensitive once in a conversation stays so: later words that are harmless are about it.
+#[tokio::test]
+async fn a_conversation_never_becomes_less_sensitive() {
+    let world = World::new().with_model(catalogs::remote_model(), vec![Reply::text("It prints what to relax [1]."); 3]);
+    let runtime = world.runtime().await;
+    let said = |conversation: &str, text: &str| {
+        let mut said = goal(text, &[]);
+        said.conversation = Some(conversation.to_owned());
+        said.hints.push(ctx_types::goal::Hint::Force("single_shot".to_owned()));
+        said
+    };
+    let calls = || world.model.as_ref().expect("a model").requests().len();
+    for text in ["Patient with SSN 078-05-1120: how is infeasible reported?", "And how is infeasible reported?"] {
+        let report = runtime.run(&said("a", text)).await.expect("valid");
+        assert_eq!((report.outcome.status, calls()), (Status::Infeasible, 0), "{text}");
+    }
+    let open = runtime.run(&said("b", "And how is infeasible reported?")).await.expect("valid");
+    assert_eq!((open.outcome.status, calls()), (Status::Completed, 1), "another conversation: {:?}", open.outcome.notes);
 }

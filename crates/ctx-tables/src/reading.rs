@@ -164,8 +164,12 @@ fn number(text: &str) -> Option<Read> {
     if negative {
         rest = rest.trim_start_matches(['-', '−', '–']).trim_start_matches(['$', '€', '£']);
     }
-    let (digits, used) = digits(rest)?;
-    let after = &rest[used..];
+    let (mut digits, used) = digits(rest)?;
+    let mut after = &rest[used..];
+    if let Some((exponent, behind)) = exponent(after) {
+        digits = shifted(&digits, exponent)?;
+        after = behind;
+    }
     if !is_end_of_number(after) || digits.len() > DIGITS_MAX {
         return None;
     }
@@ -202,6 +206,35 @@ fn digits(text: &str) -> Option<(String, usize)> {
     Some((if fraction.is_empty() { whole } else { format!("{whole}.{fraction}") }, at))
 }
 
+/// `e3`, `E+05`, `e-2` behind a number, and what follows.
+fn exponent(after: &str) -> Option<(i32, &str)> {
+    let rest = after.strip_prefix(['e', 'E'])?;
+    let unsigned = rest.trim_start_matches(['+', '-']);
+    let length = unsigned.bytes().take_while(u8::is_ascii_digit).count();
+    if length == 0 || length > 3 || rest.len() - unsigned.len() > 1 {
+        return None;
+    }
+    let value: i32 = unsigned[..length].parse().ok()?;
+    Some((if rest.starts_with('-') { -value } else { value }, &unsigned[length..]))
+}
+
+/// Decimal digits with the point moved; none where they become too long to be kept exactly.
+fn shifted(digits: &str, places: i32) -> Option<String> {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all = format!("{whole}{fraction}");
+    let point = i32::try_from(whole.len()).ok()? + places;
+    if point.unsigned_abs() as usize > DIGITS_MAX {
+        return None;
+    }
+    let padded = if point <= 0 { format!("{}{all}", "0".repeat(1 + point.unsigned_abs() as usize)) } else { all };
+    let point = usize::try_from(point.max(1)).ok()?;
+    let padded = if padded.len() < point { format!("{padded:0<point$}") } else { padded };
+    let (whole, fraction) = padded.split_at(point);
+    let fraction = fraction.trim_end_matches('0');
+    let whole = trim_zeros(whole);
+    (fraction.len() <= 9).then(|| if fraction.is_empty() { whole } else { format!("{whole}.{fraction}") })
+}
+
 fn trim_zeros(digits: &str) -> String {
     let trimmed = digits.trim_start_matches('0');
     if trimmed.is_empty() { "0".to_owned() } else { trimmed.to_owned() }
@@ -212,8 +245,9 @@ fn is_end_of_number(after: &str) -> bool {
     let mut chars = after.chars();
     match chars.next() {
         None => true,
-        Some('%' | '°' | '*' | '†' | '"' | ')' | '+' | '[' | '(' | '′' | '\'' | '#' | '^' | ',' | ';') => true,
-        Some('.') => !chars.next().is_some_and(|c| c.is_ascii_digit()),
+        Some('%' | '°' | '*' | '†' | '"' | ')' | '+' | '[' | '(' | '′' | '\'' | '#' | '^' | ';') => true,
+        // A digit behind it belongs to the number: grouping and decimal sign are not told apart.
+        Some('.' | ',') => !chars.next().is_some_and(|c| c.is_ascii_digit()),
         Some(c) if c.is_whitespace() => {
             let rest = after.trim_start();
             !rest.starts_with(['-', '–', '—', ':']) || rest.len() > 40
@@ -252,6 +286,16 @@ mod tests {
             ("−12 (64-67-70-67=268)", "Number -12"),
             ("1st", "Number 1"),
             ("$1,234.50", "Number 1234.50"),
+            ("1.234,50", "-"),
+            ("1,23,456", "-"),
+            ("12, 13", "Number 12"),
+            ("1e3", "Number 1000"),
+            ("1.5E+03", "Number 1500"),
+            ("25e-2", "Number 0.25"),
+            ("-2.5e0", "Number -2.5"),
+            ("1e99", "-"),
+            ("1e-12", "-"),
+            ("12 em", "Number 12"),
             ("W, 5-0", "-"),
             ("2–0", "-"),
             ("", "-"),

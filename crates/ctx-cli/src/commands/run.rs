@@ -121,6 +121,9 @@ fn answer(session: &Session, outcome: &Outcome) -> String {
         let section = escape::line(&citation.locator.section);
         let gap = if section.is_empty() { "" } else { "  " };
         text.push_str(&format!("[{}] {}{gap}{section}\n", citation.label, escape::line(&place)));
+        if !citation.locator.also_at.is_empty() {
+            text.push_str(&format!("    the same at {}\n", escape::line(&citation.locator.also_at.join(", "))));
+        }
     }
     text
 }

@@ -35,6 +35,11 @@ const FUNCTIONS: &[&str] = &[
     "uuid",
 ];
 
+/// Functions that make much of little within one row: neither the timer nor the memory limit reaches inside them.
+const GROWING: &[&str] = &["repeat", "lpad", "rpad", "range", "generate_series", "list_resize", "array_resize"];
+/// Most that one of them may make: its numbers must be written out, up to here.
+const GROWTH_MAX: i64 = 1_000_000;
+
 /// The one SELECT in a text, as DuckDB writes it back. `tables` are the names that may be read.
 pub fn check(connection: &Connection, text: &str, tables: &[&str]) -> Result<String, DuckError> {
     if text.len() > TEXT_BYTES_MAX {
@@ -109,11 +114,34 @@ fn walk(tree: &Value, names: &BTreeSet<String>) -> Result<(), DuckError> {
                     !FUNCTIONS.contains(&name.as_str()) && !name.starts_with("read_") && !name.starts_with("duckdb_"),
                     "function",
                     &name,
-                )
+                )?;
+                if GROWING.contains(&name.as_str()) { bounded(value, &name) } else { Ok(()) }
             }
             Some("SHOW_REF") => allowed(false, "statement", "SHOW or DESCRIBE"),
             _ => Ok(()),
         }
+    })
+}
+
+/// A growing function with numbers written out below the bound, and none within another.
+fn bounded(call: &Value, name: &str) -> Result<(), DuckError> {
+    let arguments = call["children"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let number = |argument: &Value| argument["value"]["value"].as_i64().is_some_and(|n| n.abs() <= GROWTH_MAX);
+    // What is repeated or padded comes first; all else are counts, but for the text that pads.
+    let counts: &[Value] = match name {
+        "range" | "generate_series" => arguments,
+        _ => arguments.get(1..2).unwrap_or_default(),
+    };
+    if !counts.iter().all(number) {
+        let cause = format!("the counts in {name}(…) must be numbers written out, {GROWTH_MAX} at most: it makes its result in one piece");
+        return Err(DuckError::refused(cause));
+    }
+    arguments.iter().try_for_each(|argument| {
+        visit(argument, &mut |inner| {
+            let nested = inner["type"].as_str() == Some("FUNCTION")
+                && inner["function_name"].as_str().is_some_and(|inner| GROWING.contains(&inner.to_lowercase().as_str()));
+            allowed(!nested, "within another function that makes much of little, function", name)
+        })
     })
 }
 

@@ -128,6 +128,17 @@ observability: {exporter: openllmetry, sink: langfuse, traces: true}
     }
 
     #[test]
+    fn a_limit_that_cannot_be_counted_is_no_missing_limit() {
+        for text in [
+            "budgets: {max_latency_seconds: 1e18}\n",
+            "budgets: {max_cost_usd: 1e18}\n",
+            "costmodel: {weights: {latency_scale_seconds: 1e18}}\n",
+        ] {
+            assert!(problems(text).iter().any(|p| p.contains("more than can be counted")), "{text}: {:?}", problems(text));
+        }
+    }
+
+    #[test]
     fn type_errors_name_key_type_and_place() {
         let found = problems("budgets: {max_latency_seconds: 90s, max_tokens: 1.5, max_cost_usd: -1}\nonoff: no\nbudgetz: {}\n");
         assert_eq!(found.len(), 5, "{found:#?}");

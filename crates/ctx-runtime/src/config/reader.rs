@@ -133,6 +133,16 @@ impl Section {
         accepted
     }
 
+    /// An amount in the unit that it is kept in. One that is too large to be kept is a finding: left out it would be no limit.
+    pub(crate) fn kept<T>(&mut self, key: &'static str, unit: &str, keep: impl Fn(f64) -> Option<T>, findings: &mut Findings) -> Option<T> {
+        let amount = self.amount(key, unit, findings)?;
+        let kept = keep(amount);
+        if kept.is_none() {
+            findings.problem(self.origin(), &self.key(key), format!("{amount} {unit} are more than can be counted"), None);
+        }
+        kept
+    }
+
     /// A list of texts; a single text counts as a list of one.
     pub(crate) fn texts(&mut self, key: &'static str, findings: &mut Findings) -> Option<Vec<(String, Origin)>> {
         let node = self.take(key)?;

@@ -235,12 +235,8 @@ pub(super) fn budgets(mut section: Section, config: &mut Constraints, findings: 
     if let Some(tokens) = section.integer("max_tokens", "tokens", findings) {
         config.max_tokens = Some(Tokens(tokens));
     }
-    if let Some(usd) = section.amount("max_cost_usd", "dollars", findings) {
-        config.max_cost = NanoUsd::from_usd(usd).or(config.max_cost);
-    }
-    if let Some(seconds) = section.amount("max_latency_seconds", "seconds", findings) {
-        config.max_latency = Micros::from_seconds(seconds).or(config.max_latency);
-    }
+    config.max_cost = section.kept("max_cost_usd", "dollars", NanoUsd::from_usd, findings).or(config.max_cost);
+    config.max_latency = section.kept("max_latency_seconds", "seconds", Micros::from_seconds, findings).or(config.max_latency);
     config.max_calls = small(&mut section, "max_calls", "calls", findings).or(config.max_calls);
     config.max_tool_calls = small(&mut section, "max_tool_calls", "calls", findings).or(config.max_tool_calls);
     config.max_context_tokens = section.integer("max_context_tokens", "tokens", findings).map(Tokens);
@@ -269,7 +265,7 @@ pub(super) fn tenant_budgets(section: Section, findings: &mut Findings) -> BTree
     for (tenant, origin, node) in section.into_entries() {
         let path = format!("tenant_budgets.{tenant}");
         let mut entry = Section::open(&path, node, findings);
-        let max_cost = entry.amount("max_cost_usd", "dollars", findings).and_then(NanoUsd::from_usd);
+        let max_cost = entry.kept("max_cost_usd", "dollars", NanoUsd::from_usd, findings);
         let max_tokens = entry.integer("max_tokens", "tokens", findings).map(Tokens);
         let per = choice(&mut entry, "per", &[("hour", Per::Hour), ("day", Per::Day)], findings);
         entry.finish(findings);
@@ -302,10 +298,10 @@ pub(super) fn costmodel(mut section: Section, config: &mut CostModelConfig, find
             *slot = (value.min(1e6) * 1e6).round() as i64;
         }
     }
-    if let Some(scale) = weights.amount("cost_scale_usd", "dollars", findings).and_then(NanoUsd::from_usd).filter(|s| s.0 > 0) {
+    if let Some(scale) = weights.kept("cost_scale_usd", "dollars", NanoUsd::from_usd, findings).filter(|s| s.0 > 0) {
         w.cost_scale = scale;
     }
-    if let Some(scale) = weights.amount("latency_scale_seconds", "seconds", findings).and_then(Micros::from_seconds).filter(|s| s.0 > 0) {
+    if let Some(scale) = weights.kept("latency_scale_seconds", "seconds", Micros::from_seconds, findings).filter(|s| s.0 > 0) {
         w.latency_scale = scale;
     }
     weights.finish(findings);

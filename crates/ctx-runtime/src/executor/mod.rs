@@ -29,9 +29,9 @@ use ctx_planner::Planned;
 use ctx_types::outcome::Verdict;
 use ctx_types::{Micros, Probe, Sensitivity, SourceName, Status, Strategy};
 use node::Packed;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -96,6 +96,8 @@ pub(crate) struct Context {
     pub(crate) retries: AtomicU32,
     /// Whether a model stopped at its limit of output tokens.
     pub(crate) cut: AtomicBool,
+    /// Reports of usage that contradict themselves, each once.
+    pub(crate) doubts: Mutex<BTreeSet<String>>,
     started: Micros,
     deadline: Option<Instant>,
 }
@@ -158,6 +160,7 @@ impl Run {
                 coverages: std::sync::OnceLock::new(),
                 retries: AtomicU32::new(retries),
                 cut: AtomicBool::new(false),
+                doubts: Mutex::default(),
                 started,
                 prepared,
                 inner,

@@ -149,6 +149,11 @@ impl ModelAccess for Ledgered {
             Ok(response) => {
                 self.context.cut.fetch_or(response.finish == FinishReason::Length, std::sync::atomic::Ordering::Relaxed);
                 let actual = actual(&entry, &response, input);
+                if let Some(doubt) = &response.doubt {
+                    let told =
+                        format!("model {} contradicts itself in its usage and is charged by the dearest reading: {doubt}", request.model);
+                    self.context.doubts.lock().unwrap_or_else(PoisonError::into_inner).insert(told);
+                }
                 reservation.settle(actual);
                 intent.settle(&actual).await;
                 self.record(|calls| {
@@ -223,5 +228,9 @@ fn actual(entry: &ModelEntry, response: &ModelResponse, input: Tokens) -> Actual
     let ours = || TokenClasses { input, output: Tokens(response.text.len() as u64), ..TokenClasses::default() };
     let tokens = response.usage.unwrap_or_else(ours);
     let unpriced = !entry.prices.known();
-    Actual { cost: entry.prices.bill(&tokens).half_even_nano(), tokens, estimated: response.usage.is_none() || unpriced }
+    Actual {
+        cost: entry.prices.bill(&tokens).half_even_nano(),
+        tokens,
+        estimated: response.usage.is_none() || response.doubt.is_some() || unpriced,
+    }
 }

@@ -14,8 +14,8 @@ use ctx_types::intent::{AnswerShape, EvidenceShape};
 use ctx_types::outcome::Spend;
 use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, TRACE_SCHEMA_VERSION};
 use ctx_types::{AccessPath, Citation, ContentId, Goal, Micros, Operator, Outcome, Ppm, Probe, Sensitivity, Status, Trace};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 /// Assembles outcome and trace.
 pub(super) fn report(
@@ -76,6 +76,7 @@ fn outcome(context: &Context, progress: Option<&Progress>, ending: Ending, id: &
     if context.cut.load(Ordering::Relaxed) {
         notes.push("a model stopped at its limit of output tokens: the answer may be incomplete".to_owned());
     }
+    notes.extend(context.doubts.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned());
     let citations = standing(answer.citations, progress, &mut notes);
     notes.extend(progress.and_then(coverage));
     let mut spend = context.ledger.spend(context.elapsed());

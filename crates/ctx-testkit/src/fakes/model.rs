@@ -115,6 +115,7 @@ impl Model for FakeModel {
         Ok(ModelResponse {
             text: reply.result?,
             usage: reply.usage,
+            doubt: None,
             finish: FinishReason::Stop,
             model: self.entry.model.clone(),
             first_token: None,
