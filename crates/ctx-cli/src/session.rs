@@ -15,7 +15,7 @@ use ctx_types::{Sensitivity, SourceName};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Configuration file of the working directory.
 const CONFIG_HERE: &str = "ctxrt.yaml";
@@ -34,6 +34,8 @@ pub(crate) struct Session {
     pub(crate) store: PathBuf,
     /// Where sources stand, as typed or configured.
     roots: BTreeMap<SourceName, PathBuf>,
+    /// Why the sources could not be looked at for changes, for documents.
+    unrefreshed: Mutex<Option<String>>,
 }
 
 impl Session {
@@ -47,7 +49,8 @@ impl Session {
         if let Some(list) = &args.sources_from {
             typed.extend(sources::listed(list)?);
         }
-        let given = sources::resolve(&typed, &config.sources.keys().cloned().collect())?;
+        let place = config_file.as_ref().map_or_else(|| "the environment".to_owned(), |file| file.display().to_string());
+        let given = sources::resolve(&typed, sources::Configured { sources: &config.sources, place: &place })?;
         let named = given.iter().map(|source| source.name().clone()).collect();
         for source in given {
             add(&mut config, source);
@@ -61,7 +64,7 @@ impl Session {
         usable(&store)?;
         config.store = Some(store.clone());
         let (runtime, engine) = ctx_embedded::open(config, engine_options()).await?;
-        Ok(Session { runtime: runtime.without_refresh(), engine, named, config_file, store, roots })
+        Ok(Session { runtime: runtime.without_refresh(), engine, named, config_file, store, roots, unrefreshed: Mutex::default() })
     }
 
     /// Goes on over another configuration of sources.
@@ -88,6 +91,7 @@ impl Session {
         if sources.is_empty() {
             return Ok(());
         }
+        *self.unrefreshed.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let progress = Progress::new(out);
         let show = |event: IndexEvent| progress.event(event);
         let done = until(interrupt, self.runtime.refresh(sources, &show)).await?;
@@ -98,10 +102,17 @@ impl Session {
             }
             Err(error) => {
                 progress.finish(&[]);
-                out.note(&format!("note: not refreshed, planned on what was indexed before: {error}"));
+                let said = format!("not refreshed, planned on what was indexed before: {error}");
+                out.note(&format!("note: {said}"));
+                *self.unrefreshed.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
             }
         }
         Ok(())
+    }
+
+    /// Why the last look for changes failed, if it did: a reader of documents is told as one of the terminal is.
+    pub(crate) fn unrefreshed(&self) -> Option<String> {
+        self.unrefreshed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Of these sources those that who asks may read: for commands that read without a plan. None at all is a failure.

@@ -1,9 +1,9 @@
 //! `[name[:kind][:label]=]path`: what a source on the command line means. Paths are looked at, never opened.
 
 use crate::failure::Failure;
-use ctx_runtime::config::SOURCE_KINDS;
+use ctx_runtime::config::{SOURCE_KINDS, SourceConfig};
 use ctx_types::{Sensitivity, SourceKind, SourceName};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Labels, for messages.
@@ -64,12 +64,21 @@ pub(crate) fn listed(path: &Path) -> Result<Vec<String>, Failure> {
     Ok(lines)
 }
 
-/// All sources, each under a name of its own. `configured` are the names that the configuration knows.
-pub(crate) fn resolve(typed: &[String], configured: &BTreeSet<SourceName>) -> Result<Vec<Named>, Failure> {
+/// The sources that the configuration describes, and where it stands, for messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Configured<'a> {
+    /// By name.
+    pub(crate) sources: &'a BTreeMap<SourceName, SourceConfig>,
+    /// "ctxrt.yaml", "the environment".
+    pub(crate) place: &'a str,
+}
+
+/// All sources, each under a name of its own.
+pub(crate) fn resolve(typed: &[String], configured: Configured<'_>) -> Result<Vec<Named>, Failure> {
     let mut taken: BTreeSet<SourceName> = BTreeSet::new();
     let mut given = Vec::new();
     for text in typed {
-        given.push(parse(text, configured)?);
+        given.push(kept(parse(text, configured.sources)?, configured)?);
     }
     // Names that were typed are reserved before any is made up.
     for spec in &given {
@@ -79,7 +88,30 @@ pub(crate) fn resolve(typed: &[String], configured: &BTreeSet<SourceName>) -> Re
             return Err(Failure::input(format!("two sources are named {name}")).with_hint("give one of them another name: name=path"));
         }
     }
-    given.into_iter().map(|spec| named(spec, &mut taken)).collect()
+    given.into_iter().map(|spec| named(spec, &mut taken, configured.sources)).collect()
+}
+
+/// A name that the configuration knows keeps what the configuration says of it: label, readers, kind. Anything else under
+/// that name is refused, because it would take the source's protection away.
+fn kept(spec: Spec, configured: Configured<'_>) -> Result<Spec, Failure> {
+    let (Some(name), Some(path)) = (&spec.name, &spec.path) else { return Ok(spec) };
+    let Some(known) = configured.sources.get(name) else { return Ok(spec) };
+    let differs = if !same_place(path, &known.path) {
+        format!("its path is {}", known.path.display())
+    } else if spec.label.is_some_and(|label| label != known.sensitivity) {
+        format!("its label is {}", known.sensitivity)
+    } else if spec.kind.is_some_and(|kind| kind != known.kind) {
+        format!("its kind is {}", known.kind)
+    } else {
+        return Ok(Spec { label: None, kind: None, path: None, ..spec });
+    };
+    Err(Failure::input(format!("source {name}: there is a source of this name in {}; {differs}", configured.place))
+        .with_hint(format!("name it alone, as --source {name}, or choose another name")))
+}
+
+fn same_place(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+    real(one).is_some_and(|one| real(other) == Some(one))
 }
 
 /// A source as typed, before it has a name.
@@ -90,12 +122,12 @@ struct Spec {
     path: Option<PathBuf>,
 }
 
-fn parse(text: &str, configured: &BTreeSet<SourceName>) -> Result<Spec, Failure> {
+fn parse(text: &str, configured: &BTreeMap<SourceName, SourceConfig>) -> Result<Spec, Failure> {
     let text = text.trim_end_matches(['\r', '\n']);
     if text.is_empty() {
         return Err(Failure::input("a source without a path").with_hint("write --source docs=./docs"));
     }
-    if let Some(name) = SourceName::new(text).ok().filter(|name| configured.contains(name)) {
+    if let Some(name) = SourceName::new(text).ok().filter(|name| configured.contains_key(name)) {
         return Ok(Spec { name: Some(name), label: None, kind: None, path: None });
     }
     let (name, (label, kind), path) = match text.split_once('=') {
@@ -158,13 +190,19 @@ fn existing(path: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-fn named(spec: Spec, taken: &mut BTreeSet<SourceName>) -> Result<Named, Failure> {
+fn named(spec: Spec, taken: &mut BTreeSet<SourceName>, configured: &BTreeMap<SourceName, SourceConfig>) -> Result<Named, Failure> {
     let Spec { name, label, kind, path } = spec;
     match (name, path) {
         (Some(name), None) => Ok(Named::Configured(name)),
         (Some(name), Some(path)) => Ok(Named::Path { name, label, kind, path }),
         (None, Some(path)) => {
-            let name = free_name(&base_name(&path), taken)?;
+            let base = base_name(&path);
+            // The configured source of this name and place is meant; at another place, it is another source.
+            let own = configured.iter().find(|(name, known)| name.as_str() == base && same_place(&path, &known.path));
+            if let Some((name, _)) = own.filter(|(name, _)| taken.insert((*name).clone())) {
+                return Ok(Named::Configured(name.clone()));
+            }
+            let name = free_name(&base, &taken.iter().chain(configured.keys()).cloned().collect())?;
             taken.insert(name.clone());
             Ok(Named::Path { name, label, kind, path })
         }
@@ -206,8 +244,10 @@ mod tests {
 
     fn names(typed: &[&str], configured: &[&str]) -> Result<Vec<String>, String> {
         let typed: Vec<String> = typed.iter().map(|text| (*text).to_owned()).collect();
-        let configured = configured.iter().map(|name| SourceName::new(*name).expect("name")).collect();
-        let found = resolve(&typed, &configured).map_err(|failure| format!("{failure:?}"))?;
+        let at = |name: &str| (SourceName::new(name).expect("name"), SourceConfig::at(name.into()));
+        let sources = configured.iter().map(|name| at(name)).collect();
+        let configured = Configured { sources: &sources, place: "ctxrt.yaml" };
+        let found = resolve(&typed, configured).map_err(|failure| format!("{failure:?}"))?;
         Ok(found.iter().map(|source| source.name().to_string()).collect())
     }
 
@@ -229,7 +269,8 @@ mod tests {
 
     #[test]
     fn labels_carriage_returns_and_configured_names() {
-        let parsed = resolve(&["payroll:restricted=.\r".to_owned()], &BTreeSet::new()).expect("valid");
+        let none = Configured { sources: &BTreeMap::new(), place: "ctxrt.yaml" };
+        let parsed = resolve(&["payroll:restricted=.\r".to_owned()], none).expect("valid");
         assert_eq!(
             parsed[0],
             Named::Path {
@@ -241,6 +282,32 @@ mod tests {
         );
         assert_eq!(names(&["docs"], &["docs"]).expect("valid"), ["docs"]);
         assert!(names(&["payroll:secret=."], &[]).expect_err("no such label").contains("restricted"));
+    }
+
+    #[test]
+    fn a_configured_source_keeps_what_is_configured() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = |name: &str| folder.path().join(name);
+        for name in ["payroll", "other/payroll"] {
+            std::fs::create_dir_all(path(name)).expect("folder");
+        }
+        let known = SourceConfig { sensitivity: Sensitivity::Restricted, ..SourceConfig::at(path("payroll")) };
+        let sources = BTreeMap::from([(SourceName::new("payroll").expect("name"), known)]);
+        let given = |text: &str| resolve(&[text.to_owned()], Configured { sources: &sources, place: "ctxrt.yaml" });
+        let (here, there) = (path("payroll").display().to_string(), path("other/payroll").display().to_string());
+        for same in [format!("payroll={here}"), format!("payroll:restricted={here}"), here.clone()] {
+            let found = given(&same).unwrap_or_else(|failure| panic!("{same}: {failure:?}"));
+            assert_eq!(found, [Named::Configured(SourceName::new("payroll").expect("name"))], "{same}");
+        }
+        for other in [format!("payroll:public={here}"), format!("payroll={there}"), format!("payroll:table={here}")] {
+            let refused = given(&other).map(drop).map_err(|failure| format!("{failure:?}"));
+            assert!(
+                refused.as_ref().is_err_and(|text| text.contains("there is a source of this name in ctxrt.yaml")),
+                "{other}: {refused:?}"
+            );
+        }
+        let found = given(&there).unwrap_or_else(|failure| panic!("{failure:?}"));
+        assert_eq!(found[0].name().as_str(), "payroll-2");
     }
 
     #[test]

@@ -183,3 +183,46 @@ fn one_file_with_the_answer_is_enough_before_and_after_analyze() {
     let none = world.run(&[&["run", "Who painted the ceiling of the chapel?"][..], &source].concat());
     assert_eq!(none.code, 4, "{}\n{}", none.out, none.err);
 }
+
+#[test]
+fn a_source_whose_path_is_another_one_serves_nothing_of_the_old_place() {
+    let world = World::with_docs();
+    let goal = "When is the staging cluster restarted?";
+    world.write("ctxrt.yaml", "sources:\n  docs:\n    path: docs\n");
+    assert_eq!(world.run(&["run", goal]).code, 0);
+    // The same place, briefly gone: what was indexed stands, and a document says so as a terminal does.
+    std::fs::rename(world.path().join("docs"), world.path().join("away")).expect("renamed");
+    let (_, value) = world.json(&["run", goal, "--json"]);
+    assert!(value["notes"].to_string().contains("not refreshed"), "{value}");
+    std::fs::rename(world.path().join("away"), world.path().join("docs")).expect("renamed");
+    // Another place: nothing of the old one.
+    world.write("ctxrt.yaml", "sources:\n  docs:\n    path: dosc\n");
+    for line in [&["run", goal][..], &["run", goal, "--no-index"]] {
+        let done = world.run(line);
+        assert!(done.code != 0 && !done.out.contains("03:15"), "{}\n{}", done.out, done.err);
+    }
+    let shown = world.run(&["sources"]);
+    let shown = format!("{}{}", shown.out, shown.err);
+    let named = |folder: &str| shown.contains(&world.path().join(folder).display().to_string());
+    assert!(shown.contains("unavailable") && named("docs") && named("dosc") && shown.contains("ctxrt index"), "{shown}");
+    // The same folder under its new name is indexed anew.
+    std::fs::rename(world.path().join("docs"), world.path().join("dosc")).expect("renamed");
+    let done = world.run(&["run", goal]);
+    assert!(done.code == 0 && done.out.contains("dosc/restart.md"), "{}\n{}", done.out, done.err);
+}
+
+#[test]
+fn a_configured_name_keeps_its_label_and_readers() {
+    let world = World::with_docs();
+    world.write("ctxrt.yaml", "sources:\n  docs:\n    path: docs\n    sensitivity: restricted\n    readable_by: [hr]\n");
+    let goal = "When is the staging cluster restarted?";
+    for typed in ["docs:public=docs", "docs=.", "docs:table=docs"] {
+        let done = world.run(&["run", goal, "--source", typed]);
+        assert_eq!((done.code, done.out.as_str()), (2, ""), "{typed}: {}", done.err);
+        assert!(done.err.contains("there is a source of this name in"), "{typed}: {}", done.err);
+    }
+    for typed in ["docs", "docs=docs", "docs:restricted=docs"] {
+        let done = world.run(&["run", goal, "--source", typed]);
+        assert!(done.code != 0 && !done.out.contains("03:15"), "nobody of hr asks: {typed}: {}\n{}", done.out, done.err);
+    }
+}

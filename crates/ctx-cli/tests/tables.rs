@@ -111,3 +111,34 @@ fn a_confidential_table_leaves_hashes_in_the_trace() {
     let text = trace.to_string();
     assert!(!text.contains("SELECT count") && !text.contains(QUESTION), "{text}");
 }
+
+#[test]
+fn a_choice_is_computed_as_a_choice_or_refused() {
+    let world = orders();
+    let ask = |goal: &str| world.run(&["run", goal, "--source", "orders:table=orders.csv"]);
+    let done = ask("How many orders were shipped in 2023 or 2024?");
+    assert!(done.code == 0 && done.out.starts_with("8 [1]\n"), "{}\n{}", done.out, done.err);
+    let done = ask("How many orders have an amount below 100 or above 500?");
+    assert!(done.code == 0 && done.out.contains(" OR "), "{}\n{}", done.out, done.err);
+    let done = ask("How many orders were shipped in 2023 and 2024?");
+    assert!(done.code == 4 && done.err.contains("is in 2023") && done.err.contains("is in 2024"), "{}\n{}", done.out, done.err);
+    let done = ask("How many orders are from Leeds or with more than 5 items?");
+    assert!(done.code == 4 && done.err.contains("either") && done.err.contains("\"Leeds\""), "{}\n{}", done.out, done.err);
+    let done = ask("How many items did Brio order?");
+    assert!(done.code == 4 && done.err.contains("total of `items`"), "{}\n{}", done.out, done.err);
+    let done = ask("What is the median amount?");
+    assert!(done.code == 4 && done.err.contains("median"), "{}\n{}", done.out, done.err);
+}
+
+#[test]
+fn a_name_whose_file_is_another_one_serves_nothing_of_the_first() {
+    let world = orders();
+    assert_eq!(world.run(&["run", QUESTION, "--source", "t:table=orders.csv"]).code, 0);
+    world.write("other.csv", "order id,shipped_on\n1,2024-01-02\n");
+    let done = world.run(&["run", QUESTION, "--source", "t:table=other.csv", "--no-index"]);
+    assert!(done.code != 0 && done.out.is_empty(), "{}\n{}", done.out, done.err);
+    let shown = world.run(&["sources", "--source", "t:table=other.csv"]);
+    assert!(shown.err.contains("unavailable") && shown.err.contains("orders.csv") && shown.err.contains("other.csv"), "{}", shown.err);
+    let done = world.run(&["sql", "SELECT count(*) FROM other", "--source", "t:table=other.csv"]);
+    assert!(done.code == 0 && done.out.contains('1'), "a look for changes loads what stands there: {}\n{}", done.out, done.err);
+}

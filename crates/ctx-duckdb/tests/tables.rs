@@ -214,6 +214,17 @@ fn sql_means_what_the_reference_says() {
         ],
         vec![Filter { column: 3, test: Test::MonthDay(601) }],
         vec![Filter { column: 4, test: Test::Compare(Comparison::Less, "6.5".to_owned()) }],
+        vec![Filter { column: 3, test: Test::Any(vec![Test::Month(5), Test::Between("20010000".to_owned(), "20019999".to_owned())]) }],
+        vec![
+            Filter {
+                column: 4,
+                test: Test::Any(vec![
+                    Test::Compare(Comparison::Less, "2".to_owned()),
+                    Test::Compare(Comparison::Greater, "6.5".to_owned()),
+                ]),
+            },
+            Filter { column: 1, test: Test::Compare(Comparison::AtLeast, "10".to_owned()) },
+        ],
     ];
     let city = |name: &str| Filter { column: 0, test: Test::In(vec![name.to_owned()]) };
     let asks = [

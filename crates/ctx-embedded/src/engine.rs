@@ -3,6 +3,7 @@
 use crate::describe;
 use crate::error::EmbeddedError;
 use crate::index::run::RunContext;
+use crate::place;
 use crate::probe::probe;
 use crate::search::{Found, search};
 use crate::tables::TableSources;
@@ -247,9 +248,11 @@ impl Engine {
     }
 
     fn view(&self, name: &SourceName) -> Result<Arc<SourceView>, EmbeddedError> {
-        self.source(name)?;
+        let config = self.source(name)?;
         let generation = self.store.current()?;
-        self.views.get(&generation, name).ok_or_else(|| EmbeddedError::NotIndexed { name: name.to_string() })
+        let view = self.views.get(&generation, name).ok_or_else(|| EmbeddedError::NotIndexed { name: name.to_string() })?;
+        place::check(&view.state, name, &config.path)?;
+        Ok(view)
     }
 
     /// Catalog entries of all configured sources.
@@ -263,7 +266,10 @@ impl Engine {
         };
         let entry = |name: &SourceName, config: &SourceConfig| match self.views.get(&generation, name) {
             _ if config.kind == SourceKind::Tables => self.describe_tables(name, config),
-            Some(view) => self.with_rows(describe::entry(&view, config, self.model), name),
+            Some(view) => match place::check(&view.state, name, &config.path) {
+                Ok(()) => self.with_rows(describe::entry(&view, config, self.model), name),
+                Err(error) => describe::unpublished(config, Some(&error)),
+            },
             None => describe::unpublished(config, None),
         };
         Ok(self.sources.iter().map(|(name, config)| (name.clone(), entry(name, config))).collect())

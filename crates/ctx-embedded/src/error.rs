@@ -58,6 +58,19 @@ pub enum EmbeddedError {
         /// The name.
         name: String,
     },
+    /// The source's path leads elsewhere than where its content was read from.
+    #[error(
+        "what is indexed as {name} was read from {}, its path is {} now; correct the path, or run `ctxrt index` to index what stands there",
+        indexed.display(), configured.display()
+    )]
+    Elsewhere {
+        /// The name.
+        name: String,
+        /// Where the content comes from.
+        indexed: PathBuf,
+        /// Where the source is now.
+        configured: PathBuf,
+    },
     /// An access path cannot be honoured on this source.
     #[error("reading source {name} by {path}: {reason}")]
     PathUnavailable {
@@ -139,7 +152,7 @@ impl EmbeddedError {
             EmbeddedError::Store(StoreError::Busy { .. } | StoreError::LockFailed { .. }) => ErrorKind::Locked,
             EmbeddedError::Text(TextIndexError::Busy { .. }) => ErrorKind::Locked,
             EmbeddedError::Store(StoreError::Inconsistent { .. }) => ErrorKind::Internal,
-            EmbeddedError::UnknownSource { .. } | EmbeddedError::Ingest(_) => ErrorKind::BadRequest,
+            EmbeddedError::UnknownSource { .. } | EmbeddedError::Elsewhere { .. } | EmbeddedError::Ingest(_) => ErrorKind::BadRequest,
             EmbeddedError::Cancelled { .. } => ErrorKind::Cancelled,
             EmbeddedError::Thread { .. } => ErrorKind::Internal,
             _ if self.is_damage() => ErrorKind::Corrupt,

@@ -37,6 +37,7 @@ pub mod error;
 mod families;
 mod index;
 mod pieces;
+mod place;
 mod policy;
 mod probe;
 mod recompute;

@@ -1,9 +1,10 @@
 //! Every query that a goal could mean over one table, bounded. Which words become filters, which column is shown, which is
 //! measured and which operation joins them are enumerated here; which of them is meant is decided by [`crate::rank`].
 
+use crate::joined;
 use crate::plain::{AVERAGED, SUMMED};
 use crate::query::{Ask, Comparison, End, Filter, Function, Query, Test};
-use crate::question::{Comparative, Form as Asks, Pointer, Question, Span};
+use crate::question::{Comparative, Form as Asks, Number, Pointer, Question, Span};
 use crate::reading::Form;
 use crate::schema::{ColumnId, Table};
 use crate::values::{ValueIndex, ValueMatch};
@@ -132,6 +133,8 @@ impl<'a> Grounded<'a> {
                 }
             }
         }
+        joined::spread_exclusions(self, &mut found);
+        found.extend(joined::unions(self, &found));
         found.sort_by_key(|c| (std::cmp::Reverse(strength(c)), c.span, c.filter.clone()));
         found.truncate(OPTIONS_MAX * 2);
         found
@@ -218,7 +221,7 @@ impl<'a> Grounded<'a> {
                 let free = set.iter().all(|other| {
                     let other = &self.conditions[*other];
                     !other.span.overlaps(condition.span)
-                        && (other.filter.column != condition.filter.column || other.negated || condition.negated || !is_in(condition))
+                        && (other.filter.column != condition.filter.column || !joined::excludes(&other.filter.test, &condition.filter.test))
                 });
                 if free && set.len() < 4 {
                     let mut larger = set.clone();
@@ -479,7 +482,7 @@ impl Builder<'_, '_> {
                     continue;
                 }
             };
-            let limit = limit_after(on.question, span, &used);
+            let limit = limit_after(on, span, None, &used);
             for (column, mention) in shown {
                 self.push(Ask::Place { column: *column, end, limit }, mention.clone(), None, None, Some(span));
                 for (by, named) in measured {
@@ -498,12 +501,12 @@ impl Builder<'_, '_> {
             if used.iter().any(|span| span.overlaps(superlative.span)) {
                 continue;
             }
-            let limit = limit_after(on.question, superlative.span, used);
             let aggregated = on.aggregated();
             // "The city with the highest total amount" is about cities, not about the row with the highest amount.
             let groups = |column: ColumnId| aggregated.is_some() && !on.table.columns[column].is_unique(on.table.rows);
             for (by, named) in measured {
                 for (column, mention) in shown.iter().filter(|(column, _)| !groups(*column)) {
+                    let limit = limit_after(on, superlative.span, mention.as_ref(), used);
                     let mention = if column == by { None } else { mention.clone() };
                     let ask = Ask::Extreme { column: *column, by: *by, end: superlative.end, limit };
                     self.push(ask, mention, named.clone(), Some(at), None);
@@ -544,13 +547,22 @@ impl Builder<'_, '_> {
     }
 }
 
-/// "top 5", "first three", "two largest": how many rows. A number that is a filter's is not a limit too.
-fn limit_after(question: &Question, span: Span, used: &[Span]) -> u32 {
-    let beside = question.numbers.iter().find(|n| {
-        let free = !used.iter().any(|used| used.overlaps(n.span));
-        free && (n.span.start == span.end || n.span.end == span.start) && n.value >= 2.0 && n.value <= 100.0
-    });
-    beside.map_or(1, |n| n.value as u32)
+/// "top 5", "first three", "two largest", "which 3 orders": how many rows. A number that is a filter's is not a limit too.
+pub(crate) fn limit_of<'q>(on: &Grounded<'q>, span: Span, shown: Option<&Mention>, used: &[Span]) -> Option<&'q Number> {
+    let words = &on.question.words;
+    let asks = ["which", "what", "the", "list", "show", "name", "me", "give"];
+    let counted = |n: &Number| {
+        let noun = n.span.end;
+        let named = on.table_named.contains(&noun) || shown.is_some_and(|m| m.span.start == noun);
+        named && noun < span.start && (n.span.start == 0 || asks.contains(&words[n.span.start - 1].text.as_str()))
+    };
+    let beside = |n: &Number| n.span.start == span.end || n.span.end == span.start;
+    let free = |n: &Number| !used.iter().any(|used| used.overlaps(n.span));
+    on.question.numbers.iter().find(|n| free(n) && (beside(n) || counted(n)) && n.value >= 2.0 && n.value <= 100.0)
+}
+
+fn limit_after(on: &Grounded<'_>, span: Span, shown: Option<&Mention>, used: &[Span]) -> u32 {
+    limit_of(on, span, shown, used).map_or(1, |n| n.value as u32)
 }
 
 /// Names of rows that sum up the others.

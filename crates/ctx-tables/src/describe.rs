@@ -1,7 +1,8 @@
 //! A query in words, for refusals and EXPLAIN.
 
 use crate::query::{Ask, Comparison, End, Filter, Function, Query, Test, period};
-use crate::schema::{ColumnId, Table};
+use crate::reading::{Form, month_name};
+use crate::schema::{Column, ColumnId, Table};
 
 /// Texts listed of one filter.
 const TEXTS_MAX: usize = 3;
@@ -70,20 +71,46 @@ fn conditions(table: &Table, filters: &[Filter]) -> String {
     all.join(" and ")
 }
 
-fn condition(table: &Table, filter: &Filter) -> String {
-    let column = format!("`{}`", table.columns[filter.column].name);
-    match &filter.test {
-        Test::In(texts) => format!("{column} is {}", listed(texts)),
-        Test::NotIn(texts) => format!("{column} is not {}", listed(texts)),
-        Test::Compare(Comparison::Equal, digits) => format!("{column} is {digits}"),
-        Test::Compare(sign, digits) => format!("{column} {} {digits}", sign.sql()),
-        Test::Between(least, most) => match period(least, most) {
-            Some((year, 0)) => format!("{column} is in {year}"),
-            Some((year, month)) => format!("{column} is in {year}-{month:02}"),
-            None => format!("{column} is from {least} to {most}"),
+/// `` `city` is "Leeds" ``.
+pub fn condition(table: &Table, filter: &Filter) -> String {
+    let column = &table.columns[filter.column];
+    format!("`{}` {}", column.name, predicate(column, &filter.test))
+}
+
+/// What a test says of a column, behind its name; dates as dates.
+pub fn predicate(column: &Column, test: &Test) -> String {
+    let dated = column.form() == Some(Form::Date);
+    match test {
+        Test::In(texts) => format!("is {}", listed(texts)),
+        Test::NotIn(texts) => format!("is not {}", listed(texts)),
+        Test::Compare(sign, digits) if dated => match sign {
+            Comparison::Equal => format!("is {}", date(digits)),
+            Comparison::Less => format!("is before {}", date(digits)),
+            Comparison::AtMost => format!("is {} or earlier", date(digits)),
+            Comparison::Greater => format!("is after {}", date(digits)),
+            Comparison::AtLeast => format!("is {} or later", date(digits)),
         },
-        Test::Month(month) => format!("{column} is in month {month}"),
-        Test::MonthDay(day) => format!("{column} is on day {} of month {}", day % 100, day / 100),
+        Test::Compare(Comparison::Equal, digits) => format!("is {digits}"),
+        Test::Compare(sign, digits) => format!("{} {digits}", sign.sql()),
+        Test::Between(least, most) if dated => match period(least, most) {
+            Some((year, 0)) => format!("is in {year}"),
+            Some((year, month)) => format!("is in {year}-{month:02}"),
+            None => format!("is from {} to {}", date(least), date(most)),
+        },
+        Test::Between(least, most) => format!("is from {least} to {most}"),
+        Test::Month(month) => format!("is in {}", month_name(*month)),
+        Test::MonthDay(day) => format!("is on {} {}", day % 100, month_name(day / 100)),
+        Test::Any(tests) => tests.iter().map(|test| predicate(column, test)).collect::<Vec<_>>().join(" or "),
+    }
+}
+
+/// A date's key as the year, month or day that it stands for: the first or last key of a period is that period.
+fn date(digits: &str) -> String {
+    let Ok(key) = digits.parse::<u32>() else { return digits.to_owned() };
+    match (key / 10_000, key / 100 % 100, key % 100) {
+        (year, 0, 0) | (year, 99, 99) => year.to_string(),
+        (year, month, 0 | 99) => format!("{year}-{month:02}"),
+        (year, month, day) => format!("{year}-{month:02}-{day:02}"),
     }
 }
 

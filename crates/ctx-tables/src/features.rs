@@ -90,7 +90,8 @@ pub fn leftovers(on: &Grounded<'_>, candidate: &Candidate) -> Leftovers {
     }
 }
 
-fn spans(on: &Grounded<'_>, candidate: &Candidate) -> Vec<Span> {
+/// Words that a candidate uses.
+pub(crate) fn spans(on: &Grounded<'_>, candidate: &Candidate) -> Vec<Span> {
     let mut spans: Vec<Span> = candidate.conditions.iter().map(|at| on.conditions[*at].span).collect();
     spans.extend(candidate.shown.iter().chain(&candidate.measured).map(|mention| mention.span));
     spans.extend(candidate.superlative.map(|at| on.question.superlatives[at].span));

@@ -91,9 +91,14 @@ impl Passing<'_> {
     }
 
     fn holds(&self, row: usize, filter: &Filter) -> bool {
-        let cell = self.rows.cells[row][filter.column].as_deref();
-        let key = self.rows.keys[row][filter.column];
-        match &filter.test {
+        self.passes(row, filter.column, &filter.test)
+    }
+
+    fn passes(&self, row: usize, column: ColumnId, test: &Test) -> bool {
+        let cell = self.rows.cells[row][column].as_deref();
+        let key = self.rows.keys[row][column];
+        match test {
+            Test::Any(tests) => tests.iter().any(|test| self.passes(row, column, test)),
             Test::In(texts) => cell.is_some_and(|cell| texts.iter().any(|text| text == cell)),
             Test::NotIn(texts) => cell.is_some_and(|cell| !texts.iter().any(|text| text == cell)),
             Test::Compare(sign, digits) => key.zip(digits.parse::<f64>().ok()).is_some_and(|(key, to)| compare(*sign, key, to)),

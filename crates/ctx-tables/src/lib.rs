@@ -12,13 +12,14 @@
 //! Pure: no database, file or clock. Reading files and running SQL is the business of `ctx-duckdb`.
 //!
 //! Reading order: [`words`], [`reading`] → [`typing`] → [`schema`] → [`values`] → [`query`] → [`question`] →
-//! [`candidates`] → [`features`] → [`plain`] → [`rank`] → [`sql`]; [`interpret`] is the reference that SQL is tested against.
+//! [`candidates`] → [`joined`] → [`features`] → [`plain`] → [`rank`] → [`sql`]; [`interpret`] is the reference that SQL is tested against.
 
 pub mod candidates;
 pub mod describe;
 pub mod equal;
 pub mod features;
 pub mod interpret;
+pub mod joined;
 pub mod learn;
 pub mod memory;
 pub mod plain;

@@ -2,7 +2,8 @@
 //! named too. Where exactly one reading is plain, it is what was said, however unlike the questions that the coefficients
 //! were fitted on; how often such a reading is right was counted on those questions.
 
-use crate::candidates::{Candidate, Grounded, Mention, Origin};
+use crate::candidates::{Candidate, Grounded, Mention, Origin, limit_of};
+use crate::joined::NAMING;
 use crate::query::{Ask, Function};
 use crate::question::{Form as Asks, Span};
 use crate::reading::Form;
@@ -56,6 +57,8 @@ fn operation(on: &Grounded<'_>, candidate: &Candidate) -> Option<&'static [&'sta
         Ask::Cells { .. } => {
             (!many && on.aggregated().is_none() && !candidate.conditions.is_empty() && asks_for_values(question.form)).then_some(&[])
         }
+        Ask::Extreme { column, by, .. } if column == by && !asks_for_itself(on, candidate) => None,
+        Ask::Extreme { column, by, .. } if column != by && !measures_the_superlative(on, candidate) => None,
         Ask::Extreme { .. } => candidate.superlative.filter(|_| on.aggregated().is_none()).map(|_| &[] as &[&str]),
         Ask::Group { of: Some((Function::Sum, _)), .. } => candidate.superlative.and(has(SUMMED)),
         Ask::Group { of: Some((Function::Avg, _)), .. } => candidate.superlative.and(has(AVERAGED)),
@@ -65,6 +68,44 @@ fn operation(on: &Grounded<'_>, candidate: &Candidate) -> Option<&'static [&'sta
         Ask::GroupAll { of: None, .. } => many.then_some(GROUPED),
         Ask::GroupAll { of: Some(_), .. } => Some(GROUPED),
         _ => None,
+    }
+}
+
+/// "What is the largest amount", "which amount is the largest": nothing but the column whose extreme is asked for is named up
+/// to it, and nobody is asked for by it. A choice between two is none of the extreme.
+fn asks_for_itself(on: &Grounded<'_>, candidate: &Candidate) -> bool {
+    let question = on.question;
+    let Some(measured) = candidate.measured.as_ref().map(|mention| mention.span) else { return false };
+    let Some(superlative) = candidate.superlative.map(|at| question.superlatives[at].span) else { return false };
+    let before = |at: usize| at < measured.start;
+    let behind_its_word = measured.start == question.form_at + 1 && matches!(question.form, Asks::Which | Asks::What);
+    let extreme_of_it = superlative.end == measured.start && matches!(question.form, Asks::What | Asks::Name | Asks::HowMuch | Asks::Other);
+    (behind_its_word || extreme_of_it)
+        && !question.has(&["or"])
+        && !on.table_named.iter().any(|at| before(*at))
+        && !on.mentions.iter().any(|mention| before(mention.span.start))
+}
+
+/// "The order with the highest amount", "top 3 orders by amount": which of the two columns is measured.
+fn measures_the_superlative(on: &Grounded<'_>, candidate: &Candidate) -> bool {
+    let (Some(shown), Some(measured)) = (&candidate.shown, &candidate.measured) else { return true };
+    let Some(superlative) = candidate.superlative.map(|at| on.question.superlatives[at].span) else { return true };
+    // A quantity is not what is asked for by another: a number is shown where it names a row.
+    let names_a_row = on.headers[shown.column].iter().any(|word| NAMING.contains(&word.stem.as_str()));
+    if on.table.columns[shown.column].form() == Some(Form::Number) && !names_a_row || on.question.has(&["or"]) {
+        return false;
+    }
+    let by = |mention: &Mention| mention.span.start > 0 && on.question.words[mention.span.start - 1].text == "by";
+    if by(measured) || by(shown) {
+        return by(measured);
+    }
+    // The first behind the superlative is what it measures; where both stand before it, the nearer one.
+    let behind = |mention: &Mention| mention.span.start >= superlative.end;
+    match (behind(shown), behind(measured)) {
+        (false, true) => true,
+        (true, false) => false,
+        (true, true) => measured.span.start < shown.span.start,
+        (false, false) => shown.span.start < measured.span.start,
     }
 }
 
@@ -93,7 +134,9 @@ fn covered(on: &Grounded<'_>, candidate: &Candidate) -> Option<Vec<Span>> {
         }
     }
     let ask = &candidate.query.ask;
-    for (column, mention) in [(ask.shown(), &candidate.shown), (ask.measured().filter(|m| Some(*m) != ask.shown()), &candidate.measured)] {
+    // Of a column's own extreme only the column is named.
+    let shown = if ask.shown() == ask.measured() { &candidate.measured } else { &candidate.shown };
+    for (column, mention) in [(ask.shown(), shown), (ask.measured().filter(|m| Some(*m) != ask.shown()), &candidate.measured)] {
         if column.is_some() {
             spans.push(mention.as_ref().filter(|mention| is_full(on, mention))?.span);
         }
@@ -102,7 +145,7 @@ fn covered(on: &Grounded<'_>, candidate: &Candidate) -> Option<Vec<Span>> {
     let superlative = candidate.superlative.map(|at| on.question.superlatives[at].span);
     spans.extend(superlative.into_iter().chain(candidate.pointer));
     if let (Ask::Extreme { limit: 2.., .. }, Some(superlative)) = (ask, superlative) {
-        spans.extend(on.question.numbers.iter().map(|n| n.span).filter(|n| n.distance(superlative) == 0));
+        spans.extend(limit_of(on, superlative, candidate.shown.as_ref(), &spans).map(|number| number.span));
     }
     Some(spans)
 }
@@ -111,7 +154,7 @@ fn covered(on: &Grounded<'_>, candidate: &Candidate) -> Option<Vec<Span>> {
 const JOINTS: &[&str] = &["a", "an", "and", "at", "by", "for", "from", "id", "in", "is", "name", "of", "on", "the", "to", "was"];
 
 /// Whether every word of the column's name is said.
-fn is_full(on: &Grounded<'_>, mention: &Mention) -> bool {
+pub(crate) fn is_full(on: &Grounded<'_>, mention: &Mention) -> bool {
     let said = &on.question.words[mention.span.start..mention.span.end];
     let mut content = on.headers[mention.column].iter().filter(|word| !JOINTS.contains(&word.text.as_str())).peekable();
     content.peek().is_some() && content.all(|word| said.iter().any(|s| s.stem == word.stem))

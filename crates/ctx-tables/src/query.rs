@@ -73,6 +73,8 @@ pub enum Test {
     Month(u32),
     /// The date is this day of any year: month × 100 + day.
     MonthDay(u32),
+    /// One of these holds.
+    Any(Vec<Test>),
 }
 
 /// A condition on a column.

@@ -449,11 +449,29 @@ fn dates(words: &[Word]) -> Vec<DateMention> {
             continue;
         }
         if let Some(year) = number(at).filter(is_year).filter(|_| text.len() == 4) {
-            found.push(DateMention { span: Span { start: at, end: at + 1 }, year, month: 0, day: 0 });
+            let date = iso(words, at, year);
+            at = date.span.end - 1;
+            found.push(date);
         }
         at += 1;
     }
     found
+}
+
+/// A year with the month and day behind it, where they are written as in `2024-06-15` or `2024-06`.
+fn iso(words: &[Word], at: usize, year: u32) -> DateMention {
+    let two = |at: usize, most: u32| {
+        let text = words.get(at).map_or("", |word| word.text.as_str());
+        text.parse::<u32>().ok().filter(|n| text.len() == 2 && (1..=most).contains(n))
+    };
+    let month = two(at + 1, 12);
+    let day = month.and_then(|_| two(at + 2, 31));
+    let led = words.get(at + 1).is_some_and(|word| word.text.starts_with('0'));
+    match (month, day) {
+        (Some(month), Some(day)) => DateMention { span: Span { start: at, end: at + 3 }, year, month, day },
+        (Some(month), None) if led => DateMention { span: Span { start: at, end: at + 2 }, year, month, day: 0 },
+        _ => DateMention { span: Span { start: at, end: at + 1 }, year, month: 0, day: 0 },
+    }
 }
 
 fn comparatives(words: &[Word], numbers: &[Number], dates: &[DateMention]) -> Vec<Comparative> {
@@ -489,7 +507,7 @@ fn comparatives(words: &[Word], numbers: &[Number], dates: &[DateMention]) -> Ve
             temporal,
         });
     }
-    found.extend(numbers.iter().filter_map(|n| or_more(words, n)));
+    found.extend(numbers.iter().filter_map(|n| or_more(words, n, dates)));
     found.sort_by_key(|c| c.span);
     found
 }
@@ -503,24 +521,49 @@ fn date_test(sign: Comparison, date: &DateMention) -> Test {
     Test::Compare(sign, key.to_string())
 }
 
-/// "5 or more", "10 or fewer", "5 and above".
-fn or_more(words: &[Word], number: &Number) -> Option<Comparative> {
+/// Words behind a number or date that make it one end: the phrase, the sign, whether it is about time.
+const OR_MORE: &[(&str, Comparison, bool)] = &[
+    ("or more", Comparison::AtLeast, false),
+    ("or greater", Comparison::AtLeast, false),
+    ("or higher", Comparison::AtLeast, false),
+    ("and above", Comparison::AtLeast, false),
+    ("or above", Comparison::AtLeast, false),
+    ("or over", Comparison::AtLeast, false),
+    ("and over", Comparison::AtLeast, false),
+    ("or less", Comparison::AtMost, false),
+    ("or fewer", Comparison::AtMost, false),
+    ("or lower", Comparison::AtMost, false),
+    ("or below", Comparison::AtMost, false),
+    ("and below", Comparison::AtMost, false),
+    ("or under", Comparison::AtMost, false),
+    ("or later", Comparison::AtLeast, true),
+    ("or after", Comparison::AtLeast, true),
+    ("or newer", Comparison::AtLeast, true),
+    ("or earlier", Comparison::AtMost, true),
+    ("or before", Comparison::AtMost, true),
+    ("or older", Comparison::AtMost, true),
+];
+
+/// "5 or more", "10 or fewer", "5 and above", "2022 or later"; "100 or more than 500" has another comparison behind it.
+fn or_more(words: &[Word], number: &Number, dates: &[DateMention]) -> Option<Comparative> {
     let at = number.span.end;
-    let sign = ["or more", "or greater", "or higher", "and above", "or above", "or over", "and over"]
-        .iter()
-        .find_map(|p| phrase_at(words, at, p))
-        .map(|span| (span, Comparison::AtLeast))
-        .or_else(|| {
-            ["or less", "or fewer", "or lower", "or below", "and below", "or under"]
-                .iter()
-                .find_map(|p| phrase_at(words, at, p))
-                .map(|span| (span, Comparison::AtMost))
-        })?;
+    let (phrase, sign, temporal) =
+        OR_MORE.iter().find_map(|(text, sign, temporal)| Some((phrase_at(words, at, text)?, *sign, *temporal)))?;
+    let mut operand = phrase.end;
+    while words.get(operand).is_some_and(|w| FILLERS.contains(&w.text.as_str())) {
+        operand += 1;
+    }
+    let date_behind = || dates.iter().any(|d| d.span.start == operand);
+    let compares = |w: &Word| matches!(w.text.as_str(), "than" | "then") || w.is_number() || NUMBER_WORDS.contains(&w.text.as_str());
+    if words.get(operand).is_some_and(compares) || date_behind() {
+        return None;
+    }
+    let date = dates.iter().find(|d| temporal && d.span.end == at && d.year > 0);
     Some(Comparative {
-        span: Span { start: number.span.start, end: sign.0.end },
-        number: Some(Test::Compare(sign.1, number.digits.clone())),
-        date: None,
-        temporal: false,
+        span: Span { start: date.map_or(number.span.start, |d| d.span.start), end: phrase.end },
+        number: date.is_none_or(|d| d.month == 0).then(|| Test::Compare(sign, number.digits.clone())),
+        date: date.map(|d| date_test(sign, d)),
+        temporal,
     })
 }
 

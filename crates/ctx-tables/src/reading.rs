@@ -62,6 +62,12 @@ pub fn month(word: &str) -> Option<u32> {
         .map(|at| at as u32 + 1)
 }
 
+/// Name of a month by its number.
+pub fn month_name(month: u32) -> String {
+    let name = (month as usize).checked_sub(1).and_then(|at| MONTHS.get(at)).copied().unwrap_or_default();
+    name[..1.min(name.len())].to_uppercase() + name.get(1..).unwrap_or_default()
+}
+
 fn date(text: &str) -> Option<Read> {
     let lower = text.to_lowercase();
     iso(&lower).or_else(|| named(&lower)).map(|(y, m, d)| Read {

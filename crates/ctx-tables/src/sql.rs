@@ -288,9 +288,17 @@ impl Writer<'_> {
     }
 
     fn test(&mut self, filter: &Filter) -> String {
-        let cell = self.cell(filter.column);
-        let number = self.number(filter.column);
-        match &filter.test {
+        self.passes(filter.column, &filter.test)
+    }
+
+    fn passes(&mut self, column: ColumnId, test: &Test) -> String {
+        let cell = self.cell(column);
+        let number = self.number(column);
+        match test {
+            Test::Any(tests) => {
+                let parts: Vec<String> = tests.iter().map(|test| self.passes(column, test)).collect();
+                format!("({})", parts.join(" OR "))
+            }
             Test::In(texts) => self.inside(&cell, texts),
             Test::NotIn(texts) => {
                 self.parameters.extend(texts.iter().cloned());
@@ -300,8 +308,8 @@ impl Writer<'_> {
                 self.parameters.push(digits.clone());
                 format!("{number} {} {}", sign.sql(), place(digits))
             }
-            Test::Between(least, most) if self.is_date(filter.column) && period(least, most).is_some() => {
-                let name = quote(&self.table.columns[filter.column].name);
+            Test::Between(least, most) if self.is_date(column) && period(least, most).is_some() => {
+                let name = quote(&self.table.columns[column].name);
                 self.parameters.extend(period(least, most).map(days).into_iter().flatten());
                 format!("{name} >= CAST(? AS DATE) AND {name} < CAST(? AS DATE)")
             }

@@ -39,7 +39,9 @@ pub(crate) async fn explain(global: &Global, args: &ExplainArgs, out: &Out, inte
     }
     let Some(inputs) = inputs else { return Err(Failure::cancelled(interrupt.code())) };
     let inputs = inputs?;
-    let explanation = explanation(&inputs, options);
+    let mut explanation = explanation(&inputs, options);
+    // A terminal was told already.
+    explanation.notes.extend(session.unrefreshed().filter(|_| out.json()));
     let explanation = if args.redact { ctx_explain::redact(explanation) } else { explanation };
     let status = status(&inputs);
     print(&explanation, status, args.format, out)?;

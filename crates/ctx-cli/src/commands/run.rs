@@ -57,6 +57,12 @@ fn document(session: &Session, report: &RunReport, code: u8) -> Result<Value, Fa
     let mut value = serde_json::to_value(&report.outcome).map_err(|e| Failure::internal(format!("writing the outcome: {e}")))?;
     value["schema_version"] = json!(SCHEMA_VERSION);
     value["exit_code"] = json!(code);
+    if let Some(said) = session.unrefreshed() {
+        match value["notes"].as_array_mut() {
+            Some(notes) => notes.push(json!(said)),
+            None => value["notes"] = json!([said]),
+        }
+    }
     for (citation, shown) in report.outcome.citations.iter().zip(value["citations"].as_array_mut().into_iter().flatten()) {
         shown["open"] = json!(lines(&session.open_at(&citation.locator), &citation.locator));
     }

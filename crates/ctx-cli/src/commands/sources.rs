@@ -54,6 +54,12 @@ pub(crate) fn show(session: &Session, entries: &BTreeMap<SourceName, SourceEntry
         })
         .collect();
     out.table(&["source", "kind", "state", "documents", "passages", "tokens", "label", "path"], &rows)?;
+    // A cell holds the first words of a reason only.
+    for (name, entry) in entries {
+        if let SourceState::Unavailable { reason } = &entry.state {
+            out.note(&format!("note: {name} is unavailable: {reason}"));
+        }
+    }
     if rows.is_empty() {
         out.note("no source is configured; name one: --source docs=./docs");
     }

@@ -4,6 +4,7 @@ use super::changes::{Changes, changes, now_ns, stat};
 use super::files::{Abandoned, FileReader, Indexed, Outcome, entry};
 use super::merge::{self, Moved};
 use crate::error::EmbeddedError;
+use crate::place::{self, Place};
 use crate::segment::{NewSegment, OpenSegment, SegmentsBuilder};
 use crate::settings;
 use crate::statistics::{STATISTICS_NOTE, SourceStatistics, sensitive_warning};
@@ -100,7 +101,12 @@ impl RunContext<'_> {
         if published.state.is_none() || !published.damaged.is_empty() || !published.settings_agree {
             return Ok(true);
         }
-        Ok(!self.compare(&published)?.is_empty())
+        Ok(self.moved(&published) || !self.compare(&published)?.is_empty())
+    }
+
+    /// Whether the source's path leads elsewhere than where what is published was read from.
+    fn moved(&self, published: &Published) -> bool {
+        published.state.as_ref().is_some_and(|state| !place::is_published_from(state, &self.config.path))
     }
 
     /// Brings the source up to date.
@@ -111,7 +117,7 @@ impl RunContext<'_> {
         (self.progress)(IndexEvent::Found { source: self.name.clone(), files: (changes.to_read.len() + changes.unchanged.len()) as u64 });
         let mut report = Reporter::new(self.name, &published, &changes);
         let is_new = published.state.is_none() || !published.damaged.is_empty() || !published.settings_agree;
-        if is_new || !changes.is_empty() {
+        if is_new || self.moved(&published) || !changes.is_empty() {
             self.update(writer, &base, &published, &changes, &mut report)?;
         }
         drop(base);
@@ -249,7 +255,9 @@ impl RunContext<'_> {
         let mut statistics = SourceStatistics::count(&open)?;
         statistics.keep_timings(published.state.as_ref().and_then(SourceStatistics::of));
         let statistics = (STATISTICS_NOTE.to_owned(), statistics.to_note()?);
-        update.notes = Some([statistics].into_iter().chain(settings::chunk_note(published.chunk)).collect());
+        update.notes = Some(
+            [statistics].into_iter().chain(settings::chunk_note(published.chunk)).chain(Place::of(&self.config.path).note()).collect(),
+        );
         update.settings_digest = Some(settings::digest(self.model, published.chunk));
         let identity = self.model.identity().with_idf(idf);
         update.idf = Some(IdfIdentity {

@@ -2,6 +2,7 @@
 
 use super::files::{self, FileState};
 use crate::error::EmbeddedError;
+use crate::place::Place;
 use crate::statistics::sensitive_warning;
 use ctx_contracts::{IndexEvent, IndexReport, SkippedFile};
 use ctx_duckdb::tables::{TableDb, TableWriter};
@@ -35,6 +36,9 @@ pub(crate) struct Published {
     /// Sensitive values by detector, if they were looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sensitive: Option<BTreeMap<String, u64>>,
+    /// Where the files stood; older publications do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) place: Option<Place>,
     /// Why the files could not be loaded, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) problem: Option<String>,
@@ -118,6 +122,7 @@ pub(crate) fn index(
         joins,
         left_out,
         sensitive,
+        place: Some(Place::of(&config.path)),
         problem: None,
     };
     publish(store, name, &note)?;
@@ -153,6 +158,7 @@ pub(crate) fn give_up(store: &Path, name: &SourceName, config: &SourceConfig, pr
         joins,
         left_out: Vec::new(),
         sensitive: None,
+        place: Some(Place::of(&config.path)),
         problem,
     };
     publish(store, name, &note)

@@ -27,14 +27,14 @@ impl Engine {
     /// The tables of a source as they are published.
     pub(crate) fn tables(&self, name: &SourceName) -> Result<Arc<TableView>, EmbeddedError> {
         if self.offers_tables(name)? {
-            return self.tables.view(self.root(), name);
+            return self.tables.view(self.root(), name, self.source(name)?);
         }
         let reason = "it is not a source of tables; write kind: tables, or name:table=path".to_owned();
         Err(EmbeddedError::PathUnavailable { name: name.to_string(), path: AccessPath::Table.to_string(), reason })
     }
 
     pub(crate) fn describe_tables(&self, name: &SourceName, config: &SourceConfig) -> SourceEntry {
-        match self.tables.view(self.root(), name) {
+        match self.tables.view(self.root(), name, config) {
             Ok(view) => view.entry(describe::unpublished(config, None), config),
             Err(EmbeddedError::NotIndexed { .. }) => describe::unpublished(config, None),
             Err(error) => describe::unpublished(config, Some(&error)),
@@ -82,7 +82,7 @@ impl Engine {
 
     fn rows_beside(&self, name: &SourceName) -> Option<Arc<TableView>> {
         let config = self.source(name).ok().filter(|config| config.kind != SourceKind::Tables && separated(config))?;
-        match self.tables.view(self.root(), name) {
+        match self.tables.view(self.root(), name, config) {
             Ok(view) => Some(view),
             Err(EmbeddedError::NotIndexed { .. }) => None,
             Err(error) => {

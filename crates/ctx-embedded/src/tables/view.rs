@@ -7,7 +7,7 @@ use crate::statistics::raised;
 use ctx_contracts::{Freshness, IndexEvent, IndexReport};
 use ctx_duckdb::tables::{Format, TableDb, format_of};
 use ctx_runtime::config::{AutoLabel, SourceConfig};
-use ctx_tables::describe::describe;
+use ctx_tables::describe::{describe, predicate};
 use ctx_tables::query::{Filter, Test};
 use ctx_tables::rank::{Parsed, parse};
 use ctx_tables::sql::statement;
@@ -48,10 +48,15 @@ pub(super) fn separated(config: &SourceConfig) -> bool {
 }
 
 impl TableSources {
-    /// The source as it is published now.
-    pub(crate) fn view(&self, store: &Path, name: &SourceName) -> Result<Arc<TableView>, EmbeddedError> {
-        let published = build::published(store, name)?.filter(|published| published.problem.is_none());
-        let published = published.ok_or_else(|| EmbeddedError::NotIndexed { name: name.to_string() })?;
+    /// The source as it is published now, if what is published was read from its path.
+    pub(crate) fn view(&self, store: &Path, name: &SourceName, config: &SourceConfig) -> Result<Arc<TableView>, EmbeddedError> {
+        let published = build::published(store, name)?.ok_or_else(|| EmbeddedError::NotIndexed { name: name.to_string() })?;
+        if let Some(place) = &published.place {
+            place.check(name, &config.path)?;
+        }
+        if published.problem.is_some() {
+            return Err(EmbeddedError::NotIndexed { name: name.to_string() });
+        }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(view) = open.get(name).filter(|view| view.published.fingerprint == published.fingerprint) {
             return Ok(Arc::clone(view));
@@ -93,6 +98,7 @@ impl TableSources {
     pub(crate) fn is_stale(&self, store: &Path, name: &SourceName, config: &SourceConfig) -> Result<bool, EmbeddedError> {
         Ok(match build::published(store, name)? {
             Some(published) if published.sensitive.is_none() && build::looks_for_values(config) => true,
+            Some(published) if !published.place.as_ref().is_some_and(|place| place.is(&config.path)) => true,
             Some(published) => !files::same(&published.files, &files::scan(&config.path)?),
             None => true,
         })
@@ -178,7 +184,7 @@ impl TableView {
             probe.reading = describe(table, &choice.query);
             probe.sql = statement(table, &choice.query).inlined();
             probe.columns = used.into_iter().map(|column| table.columns[column].name.clone()).collect();
-            probe.values = choice.query.filters.iter().flat_map(values).take(20).collect();
+            probe.values = choice.query.filters.iter().flat_map(|filter| values(table, filter)).take(20).collect();
             probe.probability = Ppm::from_share(choice.probability);
         }
         SourceProbe { table: Some(probe), lookups: self.db.tables().len() as u32, ..SourceProbe::default() }
@@ -215,12 +221,9 @@ impl TableView {
     }
 }
 
-fn values(filter: &Filter) -> Vec<String> {
+fn values(table: &ctx_tables::Table, filter: &Filter) -> Vec<String> {
     match &filter.test {
         Test::In(texts) | Test::NotIn(texts) => texts.clone(),
-        Test::Compare(sign, digits) => vec![format!("{} {digits}", sign.sql())],
-        Test::Between(least, most) => vec![format!("{least} to {most}")],
-        Test::Month(month) => vec![format!("month {month}")],
-        Test::MonthDay(day) => vec![format!("day {day}")],
+        test => vec![predicate(&table.columns[filter.column], test)],
     }
 }
