@@ -4,6 +4,7 @@ use ctx_cost::statistics::Statistics;
 use ctx_plan_cache::Stamps;
 use ctx_planner::Inputs;
 use ctx_testkit::catalogs;
+use ctx_types::plan::Stamp;
 use ctx_types::{Catalog, Constraints, Goal, Probe, Settings, SourceName};
 
 /// Passages of the source.
@@ -23,19 +24,25 @@ pub struct Scene {
     pub statistics: Statistics,
     /// The only source.
     pub source: SourceName,
+    /// Versions of what exists, kept as the runtime keeps them.
+    pub versions: Vec<Stamp>,
 }
 
 impl Default for Scene {
     fn default() -> Scene {
         let models = [("local", catalogs::local_model()), ("premium", catalogs::remote_model())];
         let terms = [("plan", 900), ("infeas", 14), ("constraint", 220), ("decid", 75), ("budget", 310)];
+        let (catalog, settings, source) =
+            (catalogs::catalog(&[("docs", catalogs::files(PASSAGES))], &models), Settings::default(), catalogs::source("docs"));
+        let versions = ctx_planner::versions(&catalog, std::slice::from_ref(&source), &[], &settings);
         Scene {
-            catalog: catalogs::catalog(&[("docs", catalogs::files(PASSAGES))], &models),
+            versions,
+            catalog,
             probe: catalogs::probe(&[("docs", catalogs::source_probe(&terms, &[]))]),
             limits: Constraints::default(),
-            settings: Settings::default(),
+            settings,
             statistics: Statistics::default(),
-            source: catalogs::source("docs"),
+            source,
         }
     }
 }
@@ -45,6 +52,11 @@ impl Scene {
     pub fn stamps(&self) -> Stamps {
         let sources = [self.source.clone()];
         Stamps::from(ctx_planner::stamps(&self.catalog, &sources, &self.statistics, "default", &[], &self.settings))
+    }
+
+    /// Inputs for one goal as the runtime gives them, which keeps the versions of a catalog that stays.
+    pub fn kept_inputs<'a>(&'a self, goal: &'a Goal) -> Inputs<'a> {
+        Inputs { versions: Some(&self.versions), ..self.inputs(goal) }
     }
 
     /// Inputs for one goal.
@@ -57,6 +69,7 @@ impl Scene {
             statistics: &self.statistics,
             denials: &[],
             settings: &self.settings,
+            versions: None,
         }
     }
 }

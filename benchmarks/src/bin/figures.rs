@@ -167,13 +167,13 @@ fn planning(data: &Path) -> anyhow::Result<Measured> {
     let mut once = Vec::with_capacity(goals.len());
     let (mut best, mut fewest) = (Vec::with_capacity(goals.len()), u64::MAX);
     for goal in goals.iter().take(20) {
-        black_box(planner.plan(&scene.inputs(goal)).ok());
+        black_box(planner.plan(&scene.kept_inputs(goal)).ok());
     }
     for goal in &goals {
         let mut times = Vec::with_capacity(REPEATS);
         for _ in 0..REPEATS {
             let start = Instant::now();
-            let planned = black_box(planner.plan(&scene.inputs(goal)));
+            let planned = black_box(planner.plan(&scene.kept_inputs(goal)));
             times.push(nanos(start.elapsed()));
             if let Ok(planned) = planned {
                 fewest = fewest.min(planned.plan.candidates);
@@ -205,7 +205,7 @@ fn cache(data: &Path) -> anyhow::Result<Measured> {
     let mut cache = PlanCache::new(CacheSettings { bytes_max: 1 << 30, ..CacheSettings::default() });
     let mut kept = Vec::new();
     for goal in goals.iter().take(500) {
-        if let Ok(planned) = planner.plan(&scene.inputs(goal)) {
+        if let Ok(planned) = planner.plan(&scene.kept_inputs(goal)) {
             let entry = CachedPlan {
                 kind: EntryKind::Literal,
                 plan: Arc::new(planned.plan),

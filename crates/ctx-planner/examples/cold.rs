@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             statistics: &statistics,
             denials: &[],
             settings: &settings,
+            versions: None,
         };
         let mut nanos = Vec::new();
         let mut last = None;

@@ -6,6 +6,7 @@ use ctx_cost::statistics::Statistics;
 use ctx_graph::ExecutionGraph;
 use ctx_scheduler::Schedule;
 use ctx_types::goal::Hint;
+use ctx_types::plan::Stamp;
 use ctx_types::{Catalog, Constraints, Denial, Goal, Plan, Probe, Settings, SourceName};
 use std::collections::BTreeSet;
 
@@ -29,6 +30,9 @@ pub struct Inputs<'a> {
     pub denials: &'a [Denial],
     /// Configuration.
     pub settings: &'a Settings,
+    /// What [`versions`](crate::versions) gives for these, where the caller keeps it: hashing all that exists is a good part of
+    /// planning. `None`: it is worked out.
+    pub versions: Option<&'a [Stamp]>,
 }
 
 /// A plan with what it compiles to.

@@ -28,7 +28,7 @@ pub use contend::{CONTENDERS_MAX, Contender};
 pub use ctx_types::{Denial, Settings};
 pub use error::PlanError;
 pub use inputs::{Inputs, Planned};
-pub use stamps::stamps;
+pub use stamps::{stamps, versions};
 pub use what_if::hypothetical;
 
 use ctx_cost::CostInputs;
@@ -135,7 +135,7 @@ impl Planner {
         match &inputs.goal.what_if {
             Some(assumed) => {
                 let catalog = hypothetical(inputs.catalog, assumed)?;
-                self.plan_on(&Inputs { catalog: &catalog, ..*inputs }, wanted)
+                self.plan_on(&Inputs { catalog: &catalog, versions: None, ..*inputs }, wanted)
             }
             None => self.plan_on(inputs, wanted),
         }

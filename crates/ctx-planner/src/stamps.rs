@@ -24,7 +24,7 @@ pub fn stamps(
     denials: &[Denial],
     settings: &Settings,
 ) -> Vec<Stamp> {
-    let mut out = considered(catalog, sources, denials, settings);
+    let mut out = versions(catalog, sources, denials, settings);
     out.extend(statistics.stamps(tenant));
     out.sort();
     out
@@ -37,7 +37,8 @@ pub(crate) fn of_plan(context: &Context<'_>) -> Vec<Stamp> {
     let mut out = match context.known {
         Some(known) => known.stamps.iter().filter(|stamp| !stamp.object.starts_with(READ)).cloned().collect(),
         None => {
-            let mut out = considered(inputs.catalog, context.view.sources, inputs.denials, inputs.settings);
+            let known = inputs.versions.map(<[Stamp]>::to_vec);
+            let mut out = known.unwrap_or_else(|| versions(inputs.catalog, context.view.sources, inputs.denials, inputs.settings));
             let keys = ctx_cost::model::keys_read(context.cost, context.space.alternatives.iter());
             out.extend(keys.iter().flat_map(|key| inputs.statistics.stamps_for(key)));
             out
@@ -51,7 +52,8 @@ pub(crate) fn of_plan(context: &Context<'_>) -> Vec<Stamp> {
     out
 }
 
-fn considered(catalog: &Catalog, sources: &[SourceName], denials: &[Denial], settings: &Settings) -> Vec<Stamp> {
+/// Versions of the sources, of everything else in the catalog, of the policy with its denials, and of the shipped coefficients.
+pub fn versions(catalog: &Catalog, sources: &[SourceName], denials: &[Denial], settings: &Settings) -> Vec<Stamp> {
     let mut out: Vec<Stamp> = Vec::with_capacity(sources.len() + catalog.models.len() + 64);
     for name in sources {
         let entry = catalog.sources.get(name);

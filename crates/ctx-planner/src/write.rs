@@ -2,7 +2,7 @@
 
 use crate::assemble::Assembled;
 use crate::{Inputs, PLANNER_VERSION, PlanError};
-use ctx_candidates::{FrameChoice, PlanSpace, View};
+use ctx_candidates::{FrameChoice, PlanSpace, Pruned, View};
 use ctx_cost::{CostInputs, model};
 use ctx_optimizer::constraints::{Limit, Usage};
 use ctx_optimizer::search::{Candidate, Solution, Through};
@@ -253,24 +253,26 @@ fn latency_certainty(chosen: &[PlannedAlternative]) -> Certainty {
 pub(crate) fn rejections(context: &Context<'_>, winner: Option<&Candidate>) -> Vec<Rejection> {
     let chosen: BTreeSet<usize> = winner.map(|w| context.members(w).into_iter().collect()).unwrap_or_default();
     let best = winner.map(|w| w.value.score);
-    let mut out: Vec<Rejection> = context
-        .space
-        .pruned
-        .iter()
-        .map(|p| Rejection {
-            alternative: p.alternative.clone(),
-            estimate: None,
-            fate: Fate::Pruned { rule: p.rule.to_owned(), reason: p.reason.clone() },
-        })
-        .collect();
-    for (i, alternative) in context.space.alternatives.iter().enumerate().filter(|(i, _)| !chosen.contains(i)) {
+    let space = context.space;
+    let mut out = Vec::with_capacity(space.pruned.len() + space.alternatives.len());
+    let removed = |p: &Pruned| Rejection {
+        alternative: p.alternative.clone(),
+        estimate: None,
+        fate: Fate::Pruned { rule: p.rule.to_owned(), reason: p.reason.clone() },
+    };
+    // Both are in canonical order: merged, not sorted.
+    let mut pruned = space.pruned.iter().peekable();
+    for (i, alternative) in space.alternatives.iter().enumerate().filter(|(i, _)| !chosen.contains(i)) {
+        while let Some(before) = pruned.next_if(|p| p.alternative.id < alternative.id) {
+            out.push(removed(before));
+        }
         out.push(Rejection {
             alternative: alternative.clone(),
             estimate: Some(context.assembled.estimates[i].clone()),
             fate: fate(context, alternative, best),
         });
     }
-    out.sort_by_key(|r| r.alternative.id);
+    out.extend(pruned.map(removed));
     out
 }
 

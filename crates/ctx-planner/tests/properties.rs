@@ -32,6 +32,7 @@ fn with_inputs<T>(case: &Case, act: impl FnOnce(&Inputs<'_>) -> T) -> T {
         statistics: &statistics,
         denials: &[],
         settings: &case.settings,
+        versions: None,
     })
 }
 

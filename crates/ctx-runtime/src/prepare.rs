@@ -15,7 +15,7 @@ use ctx_planner::{Inputs, PlanError, Planned, Planner};
 use ctx_types::catalog::SourceState;
 use ctx_types::exploration::Exploration;
 use ctx_types::goal::Hint;
-use ctx_types::plan::Known;
+use ctx_types::plan::{Known, Stamp};
 use ctx_types::{
     Catalog, Constraints, ContentId, Denial, Goal, Infeasible, Intent, Micros, Plan, Probe, Sensitivity, Settings, SourceName, Status,
     Weights,
@@ -164,7 +164,16 @@ fn label(catalog: &Catalog, planned: Option<&Arc<Planned>>) -> Sensitivity {
 pub(crate) struct Snapshot {
     catalog: Arc<Catalog>,
     readers: Arc<BTreeMap<SourceName, usize>>,
+    versions: Mutex<Option<VersionSet>>,
     stamps: Mutex<Option<StampSet>>,
+}
+
+/// Versions of what exists, for some of the sources under some denials.
+struct VersionSet {
+    sources: Vec<SourceName>,
+    denials: Vec<Denial>,
+    policy: String,
+    versions: Arc<Vec<Stamp>>,
 }
 
 struct StampSet {
@@ -184,6 +193,7 @@ pub(crate) struct Request<'a> {
     denials: &'a [Denial],
     statistics: &'a Statistics,
     settings: &'a Settings,
+    versions: &'a [Stamp],
     /// Neither plan nor answer of an earlier request is wanted.
     fresh: bool,
 }
@@ -237,6 +247,7 @@ impl Inner {
         let denials = self.denials(&goal.principal, &catalog, &sources, &limits).await;
         let statistics = self.learning.snapshot();
         let settings = self.settings();
+        let versions = snapshot.versions(&sources, &denials, &settings);
         let request = Request {
             goal: &goal,
             limits: &limits,
@@ -245,6 +256,7 @@ impl Inner {
             denials: &denials,
             statistics: &statistics,
             settings: &settings,
+            versions: &versions,
             fresh,
         };
         let Decided { mut choice, probe, told: plan_cache, scope, exploration } = self.decide(&request, mode).await?;
@@ -363,7 +375,8 @@ impl Inner {
         if let Some(snapshot) = last.as_ref().filter(|s| *s.catalog == catalog && *s.readers == readers) {
             return Ok(snapshot.clone());
         }
-        let new = Arc::new(Snapshot { catalog: Arc::new(catalog), readers: Arc::new(readers), stamps: Mutex::new(None) });
+        let (catalog, readers) = (Arc::new(catalog), Arc::new(readers));
+        let new = Arc::new(Snapshot { catalog, readers, versions: Mutex::new(None), stamps: Mutex::new(None) });
         *last = Some(new.clone());
         Ok(new)
     }
@@ -678,10 +691,28 @@ pub(crate) fn inputs<'a>(request: &'a Request<'_>, probe: &'a Probe) -> Inputs<'
         statistics: request.statistics,
         denials: request.denials,
         settings: request.settings,
+        versions: Some(request.versions),
     }
 }
 
 impl Snapshot {
+    /// Versions of what exists; computed once while the request's sources and denials stay.
+    fn versions(&self, sources: &[SourceName], denials: &[Denial], settings: &Settings) -> Arc<Vec<Stamp>> {
+        let mut kept = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |set: &&VersionSet| set.sources == sources && set.denials == denials && set.policy == settings.policy_version;
+        if let Some(set) = kept.as_ref().filter(same) {
+            return set.versions.clone();
+        }
+        let versions = Arc::new(ctx_planner::versions(&self.catalog, sources, denials, settings));
+        *kept = Some(VersionSet {
+            sources: sources.to_vec(),
+            denials: denials.to_vec(),
+            policy: settings.policy_version.clone(),
+            versions: versions.clone(),
+        });
+        versions
+    }
+
     /// Versions of everything that planning this request considers; computed once while the inputs stay.
     fn stamps(&self, request: &Request<'_>) -> Arc<Stamps> {
         let tenant = &request.goal.principal.tenant;

@@ -139,6 +139,7 @@ impl Inner {
             statistics,
             denials: &prepared.denials,
             settings: &settings,
+            versions: None,
         };
         self.planner.plan(&inputs).ok().map(|planned| planned.plan.gist.to_string())
     }

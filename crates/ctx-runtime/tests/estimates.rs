@@ -24,6 +24,7 @@ fn plan(catalog: &Catalog, limits: &Constraints) -> Result<Planned, PlanError> {
         statistics: &statistics,
         denials: &[],
         settings: &settings,
+        versions: None,
     })
 }
 

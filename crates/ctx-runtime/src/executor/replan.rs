@@ -114,7 +114,7 @@ fn probe(context: &Context, progress: &Progress) -> Probe {
 fn plan(context: &Context, catalog: &Catalog, probe: &Probe) -> Result<Planned, PlanError> {
     let Prepared { goal, limits, statistics, denials, .. } = &context.prepared;
     let settings = context.inner.settings();
-    context.inner.planner.plan(&Inputs { goal, limits, catalog, probe, statistics, denials, settings: &settings })
+    context.inner.planner.plan(&Inputs { goal, limits, catalog, probe, statistics, denials, settings: &settings, versions: None })
 }
 
 fn take_over(progress: &mut Progress, mut next: Planned, probe: Probe, why: &str) {

@@ -107,6 +107,7 @@ impl Runtime {
             statistics,
             denials: &inputs.denials,
             settings: &inputs.settings,
+            versions: None,
         }))
     }
 }

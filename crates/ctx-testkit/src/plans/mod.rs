@@ -134,6 +134,7 @@ impl World {
             statistics,
             denials: &self.denials,
             settings: &self.settings,
+            versions: None,
         }
     }
 

@@ -153,7 +153,8 @@ fn plan(catalog: &Catalog, statistics: &Statistics) -> Option<Planned> {
     goal.constraints = limits.clone();
     let probe = catalogs::probe(&[("docs", catalogs::source_probe(&[("plan", 90), ("infeas", 4)], &[]))]);
     let settings = Settings::default();
-    let inputs = Inputs { goal: &goal, limits: &limits, catalog, probe: &probe, statistics, denials: &[], settings: &settings };
+    let inputs =
+        Inputs { goal: &goal, limits: &limits, catalog, probe: &probe, statistics, denials: &[], settings: &settings, versions: None };
     Planner::builder().build().plan(&inputs).ok()
 }
 
