@@ -623,15 +623,42 @@ pub(crate) enum LearnCommand {
     /// What other policies would have earned on the runs that explored (learning.explore) and were given feedback: self-normalised
     /// importance sampling and a doubly robust estimate, each with a 95 % interval.
     Evaluate(EvaluateArgs),
-    /// How near shipped and learned estimates came to what happened, on runs that neither had seen (learning.shadow), and how often the
-    /// other estimator would have planned otherwise.
+    /// Fits the estimators on the latest outcomes and shows how near shipped, learned and neural estimates come on held-out runs:
+    /// costmodel.estimator: auto uses, per field and kind of operator, the nearest. With learning.shadow also how often the other
+    /// estimator would have planned otherwise.
     Estimators(EstimatorsArgs),
+    /// Settings that serve a labelled collection better than the configured ones: weights, counts of passages, reranking, shortening.
+    /// Chosen on the train half of its queries, judged once on the test half; no model is called, no rule or limit is touched.
+    Tune(TuneArgs),
+}
+
+/// `ctxrt learn tune`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TuneArgs {
+    /// Folder with corpus, queries and qrels.
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Combinations of settings to draw.
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub(crate) trials: usize,
+    /// Seed of the search and of the intervals.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Use the first N queries of each half only.
+    #[arg(long, value_name = "N")]
+    pub(crate) queries: Option<usize>,
+    /// Dollars per million tokens that a context is charged at.
+    #[arg(long, value_name = "USD", default_value_t = ctx_eval::tuning::TOKEN_USD_PER_MILLION)]
+    pub(crate) token_price: f64,
+    /// Write the chosen settings here, as configuration; only if they are not worse on the test half.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// `ctxrt learn estimators`
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EstimatorsArgs {
-    /// Seed of the bootstrap.
+    /// Seed of the fit and of the bootstrap.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     #[command(flatten)]

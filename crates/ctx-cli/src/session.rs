@@ -204,7 +204,7 @@ fn add(config: &mut Config, source: Named) {
 }
 
 /// `--config`, else `./ctxrt.yaml`, else the XDG folder's, else defaults; the environment over it.
-fn configuration(global: &Global, out: &Out) -> Result<(Config, Option<PathBuf>), Failure> {
+pub(crate) fn configuration(global: &Global, out: &Out) -> Result<(Config, Option<PathBuf>), Failure> {
     let environment: Vec<(String, String)> =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
     let file = global.config.clone().or_else(|| {

@@ -37,7 +37,7 @@ pub fn estimate(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, 
             "prompt count + output length",
         )),
         cost: Some(Estimated::new(total(output.value), total(output.low), cost_bound, certainty, entry.prices.provenance.clone())),
-        latency: Some(latency(inputs.statistics, &key, entry, &parts.output)),
+        latency: Some(latency(inputs.statistics, &key, entry, (input, &parts.output))),
         evidence: None,
         quality: Some(crate::model::answerer(inputs, Strategy::SingleShot, Some(model), Layout::ContextFirst).right_with),
         call: Some(Box::new(parts)),
@@ -59,11 +59,14 @@ fn parts(
     CallEstimate {
         input,
         output,
-        first_token: first_token(statistics, key, entry),
-        per_token: per_token(statistics, key, entry),
+        first_token: first_token(statistics, key, entry, input),
+        per_token: per_token(statistics, key, entry, input),
         failure: statistics.corrected(&key.of(Field::Failure), failure),
-        tokens: Some(statistics.corrected(&key.of(Field::Tokens), unlearned(tokens))).filter(Estimated::is_learned).map(likely),
-        cost: cost.map(|cost| statistics.corrected(&key.of(Field::Cost), unlearned(cost))).filter(Estimated::is_learned).map(priced),
+        tokens: Some(statistics.corrected_over(&key.of(Field::Tokens), unlearned(tokens), input)).filter(Estimated::is_learned).map(likely),
+        cost: cost
+            .map(|cost| statistics.corrected_over(&key.of(Field::Cost), unlearned(cost), input))
+            .filter(Estimated::is_learned)
+            .map(priced),
     }
 }
 
@@ -80,12 +83,12 @@ pub fn prior_latency(entry: &ModelEntry) -> Micros {
     at(entry.first_token.value, entry.per_token.value, entry.output_tokens.value)
 }
 
-fn first_token(statistics: &Statistics, key: &StatKey, entry: &ModelEntry) -> Estimated<Micros> {
-    statistics.corrected(&key.of(Field::FirstToken), entry.first_token.clone())
+fn first_token(statistics: &Statistics, key: &StatKey, entry: &ModelEntry, input: Tokens) -> Estimated<Micros> {
+    statistics.corrected_over(&key.of(Field::FirstToken), entry.first_token.clone(), input)
 }
 
-fn per_token(statistics: &Statistics, key: &StatKey, entry: &ModelEntry) -> Estimated<Micros> {
-    statistics.corrected(&key.of(Field::PerToken), entry.per_token.clone())
+fn per_token(statistics: &Statistics, key: &StatKey, entry: &ModelEntry, input: Tokens) -> Estimated<Micros> {
+    statistics.corrected_over(&key.of(Field::PerToken), entry.per_token.clone(), input)
 }
 
 fn at(first: Micros, per_token: Micros, output: Tokens) -> Micros {
@@ -96,9 +99,14 @@ fn unlearned<T: Copy + Ord>(value: T) -> Estimated<T> {
     Estimated::new(value, value, value, Certainty::Prior, "prompt count + output length")
 }
 
-/// Latency of a call of `key`'s model with such an answer. The point is what the parts say, where both are known; the spread
+/// Latency of a call of `key`'s model with such a prompt and answer. The point is what the parts say, where both are known; the spread
 /// around it is that of whole calls, whatever their answers' lengths were.
-pub fn latency(statistics: &Statistics, key: &StatKey, entry: &ModelEntry, output: &Estimated<Tokens>) -> Estimated<Micros> {
+pub fn latency(
+    statistics: &Statistics,
+    key: &StatKey,
+    entry: &ModelEntry,
+    (input, output): (Tokens, &Estimated<Tokens>),
+) -> Estimated<Micros> {
     let (first, per) = (&entry.first_token, &entry.per_token);
     let with = |output: &Estimated<Tokens>| {
         Estimated::new(
@@ -109,11 +117,11 @@ pub fn latency(statistics: &Statistics, key: &StatKey, entry: &ModelEntry, outpu
             "time to first token + tokens × time per token",
         )
     };
-    let whole = statistics.corrected(&key.of(Field::Latency), with(&entry.output_tokens));
+    let whole = statistics.corrected_over(&key.of(Field::Latency), with(&entry.output_tokens), input);
     if !whole.is_learned() {
-        return statistics.corrected(&key.of(Field::Latency), with(output));
+        return statistics.corrected_over(&key.of(Field::Latency), with(output), input);
     }
-    let (learned_first, learned_per) = (first_token(statistics, key, entry), per_token(statistics, key, entry));
+    let (learned_first, learned_per) = (first_token(statistics, key, entry, input), per_token(statistics, key, entry, input));
     let parts_learned = learned_first.is_learned() && learned_per.is_learned();
     let (first, per) = if parts_learned { (learned_first.value, learned_per.value) } else { (first.value, per.value) };
     let usual = statistics.corrected(&key.of(Field::OutputTokens), entry.output_tokens.clone()).value;

@@ -46,12 +46,14 @@ pub use sample::{HALF_LIFE_SECONDS, SAMPLE_MAX};
 pub use trace::{TraceContext, from_trace};
 pub use waiting::Waiting;
 
+use crate::neural::Estimators;
 use ctx_types::id::sha256_hex;
 use ctx_types::plan::Stamp;
 use published::{Moments, shrunken};
 use sample::{Item, Sample, Weighed, hash_of};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Keys kept per tenant; beyond, the finest keys with the fewest outcomes go first and their parents answer.
 pub const KEYS_MAX: usize = 4096;
@@ -59,6 +61,8 @@ pub const KEYS_MAX: usize = 4096;
 pub const ABSORB_OUTCOMES_MAX: usize = 100;
 /// Seconds after which it absorbs what it has.
 pub const ABSORB_SECONDS_MAX: u64 = 60;
+/// Epoch of a tenant that nothing is known of.
+const EPOCH_NONE: &str = "epoch_none";
 /// Version of a key that nothing is published of.
 pub const ABSENT_VERSION: &str = "absent";
 
@@ -95,6 +99,8 @@ pub struct Statistics {
     epochs: BTreeMap<String, String>,
     as_of: u64,
     origins: BTreeSet<Origin>,
+    /// Who gives which estimate; nothing: statistics do.
+    estimators: Option<Arc<Estimators>>,
 }
 
 impl Statistics {
@@ -136,7 +142,7 @@ impl Statistics {
         }
         merged.origins.extend(other.origins.iter().cloned());
         merged.as_of = self.as_of.max(other.as_of);
-        merged.epochs = epochs(&merged.cells);
+        merged.epochs = merged.epochs_now();
         merged
     }
 
@@ -173,7 +179,7 @@ impl Statistics {
             let fresh = Published::of(weighed, shrunken(&chain, scale), scale, self.as_of);
             cell.published = cell.published.renewed(fresh, scale);
         }
-        self.epochs = epochs(&self.cells);
+        self.epochs = self.epochs_now();
         self
     }
 
@@ -182,12 +188,43 @@ impl Statistics {
     pub fn for_planning(&self) -> Statistics {
         let published = self.cells.iter().filter(|(_, cell)| cell.published.serial > 0);
         let cells = published.map(|(key, cell)| (key.clone(), Cell { sample: Sample::default(), ..cell.clone() }));
-        Statistics { cells: cells.collect(), epochs: self.epochs.clone(), as_of: self.as_of, origins: self.origins.clone() }
+        Statistics {
+            cells: cells.collect(),
+            epochs: self.epochs.clone(),
+            as_of: self.as_of,
+            origins: self.origins.clone(),
+            estimators: self.estimators.clone(),
+        }
+    }
+
+    /// The same snapshot with these estimators: what planning asks from here on.
+    pub fn with_estimators(mut self, estimators: Arc<Estimators>) -> Statistics {
+        self.estimators = Some(estimators);
+        self.epochs = self.epochs_now();
+        self
+    }
+
+    pub(crate) fn estimators(&self) -> Option<&Estimators> {
+        self.estimators.as_deref()
+    }
+
+    /// Epochs by tenant: of what is published, and of what was fitted.
+    fn epochs_now(&self) -> BTreeMap<String, String> {
+        let mut now = epochs(&self.cells);
+        if let Some(estimators) = &self.estimators {
+            let tenants: BTreeSet<String> = now.keys().cloned().chain(estimators.tenants().map(str::to_owned)).collect();
+            for tenant in tenants {
+                let version = estimators.stamp(&tenant).version;
+                let epoch = now.entry(tenant).or_insert_with(|| EPOCH_NONE.to_owned());
+                *epoch = format!("{epoch}+{version}");
+            }
+        }
+        now
     }
 
     /// Epoch of a tenant's statistics: moves when a published value moves, not with every run.
     pub fn epoch(&self, tenant: &str) -> &str {
-        self.epochs.get(tenant).map_or("epoch_none", String::as_str)
+        self.epochs.get(tenant).map_or(EPOCH_NONE, String::as_str)
     }
 
     /// Time of the last publication, seconds since the Unix epoch.
@@ -213,7 +250,7 @@ impl Statistics {
     /// What a plan that read `key` depends on: the finest published key, that finer ones were absent, and the coarser ones
     /// down to the one whose interval it borrows.
     pub fn stamps_for(&self, key: &StatKey) -> Vec<Stamp> {
-        let mut stamps = Vec::new();
+        let mut stamps: Vec<Stamp> = self.estimators.iter().map(|estimators| estimators.stamp(&key.tenant)).collect();
         for key in key.chain() {
             let published = self.published(&key);
             stamps.push(Stamp { object: key.object(), version: published.map_or_else(|| ABSENT_VERSION.to_owned(), version_of) });
@@ -227,7 +264,8 @@ impl Statistics {
     /// Current version of every published key of a tenant: the runtime's part of a catalog snapshot's stamps.
     pub fn stamps(&self, tenant: &str) -> Vec<Stamp> {
         let published = self.cells.iter().filter(|(key, cell)| key.tenant == tenant && cell.published.serial > 0);
-        published.map(|(key, cell)| Stamp { object: key.object(), version: version_of(&cell.published) }).collect()
+        let keys = published.map(|(key, cell)| Stamp { object: key.object(), version: version_of(&cell.published) });
+        keys.chain(self.estimators.iter().map(|estimators| estimators.stamp(tenant))).collect()
     }
 
     /// The finest key at or above `key` whose published values are `wanted`; no key is copied where the first one is.
@@ -249,7 +287,7 @@ impl Statistics {
 
     pub(crate) fn restored(cells: BTreeMap<StatKey, Cell>, as_of: u64, origins: BTreeSet<Origin>) -> Statistics {
         let epochs = epochs(&cells);
-        Statistics { cells, epochs, as_of, origins }
+        Statistics { cells, epochs, as_of, origins, estimators: None }
     }
 
     fn bound_keys(&mut self) {

@@ -54,16 +54,38 @@ impl Collection {
     /// Reads a folder. Without `split`: all queries (those of `qrels/test.tsv` where there are several files of judgments).
     pub fn read(folder: &Path, split: Option<&str>) -> Result<Collection, EvalError> {
         let (judgments, split) = choose_judgments(folder, split)?;
+        Collection::judged_by(folder, &judgments, split, &BTreeSet::new())
+    }
+
+    /// The queries to choose by, or those to judge the choice by: the files of both names where the collection has them, else the
+    /// split by the hash of the query's id. No query is in both.
+    pub fn read_half(folder: &Path, half: Half) -> Result<Collection, EvalError> {
+        let files = judgment_files(folder)?;
+        let (Some(train), Some(test)) = (files.get(Half::Train.as_str()), files.get(Half::Test.as_str())) else {
+            let (judgments, _) = choose_judgments(folder, Some("all"))?;
+            return Collection::judged_by(folder, &judgments, half.as_str().to_owned(), &BTreeSet::new());
+        };
+        let split = format!("qrels/{}", half.as_str());
+        match half {
+            Half::Train => Collection::judged_by(folder, std::slice::from_ref(train), split, &BTreeSet::new()),
+            Half::Test => {
+                let chosen_by = read_judgments(std::slice::from_ref(train))?.into_keys().collect();
+                Collection::judged_by(folder, std::slice::from_ref(test), split, &chosen_by)
+            }
+        }
+    }
+
+    fn judged_by(folder: &Path, judgments: &[PathBuf], split: String, without: &BTreeSet<String>) -> Result<Collection, EvalError> {
         let documents: Vec<Document> = rows(folder, "corpus.jsonl", "corpus.jsonl (or corpus.jsonl.zst)")?
             .into_iter()
             .map(|(id, row)| Document { id, title: field(&row, "title"), text: field(&row, "text") })
             .collect();
         let known: BTreeSet<&str> = documents.iter().map(|document| document.id.as_str()).collect();
-        let mut relevant = read_judgments(&judgments)?;
+        let mut relevant = read_judgments(judgments)?;
         relevant.values_mut().for_each(|grades| grades.retain(|document, _| known.contains(document.as_str())));
         let queries: Vec<Query> = rows(folder, "queries.jsonl", "queries.jsonl (or queries.jsonl.zst)")?
             .into_iter()
-            .filter(|(id, _)| is_in(&split, id))
+            .filter(|(id, _)| is_in(&split, id) && !without.contains(id))
             .filter_map(|(id, row)| {
                 let relevant = relevant.remove(&id).filter(|grades| !grades.is_empty())?;
                 Some(Query { text: field(&row, "text"), id, relevant })
@@ -74,6 +96,24 @@ impl Collection {
         }
         let name = folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
         Ok(Collection { name, documents, queries, split })
+    }
+}
+
+/// One of two parts of a collection's queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// What choices are made by.
+    Train,
+    /// What they are judged by.
+    Test,
+}
+
+impl Half {
+    fn as_str(self) -> &'static str {
+        match self {
+            Half::Train => "train",
+            Half::Test => "test",
+        }
     }
 }
 
@@ -258,6 +298,18 @@ mod tests {
         std::fs::remove_file(dir.path().join("corpus.jsonl")).unwrap();
         assert!(Collection::read(dir.path(), None).unwrap_err().to_string().starts_with("decompressing"));
         assert!(matches!(Collection::read(&dir.path().join("nowhere"), None), Err(EvalError::Missing { .. })));
+    }
+
+    #[test]
+    fn halves_share_no_query() {
+        let dir = small();
+        write(dir.path(), "qrels/train.tsv", "1\td1\t1\n");
+        let ids = |half| Collection::read_half(dir.path(), half).map(|c| c.queries.into_iter().map(|q| q.id).collect::<Vec<_>>());
+        // Only a file of train: both halves go by the hash, over all that is judged.
+        let halves: Vec<String> = [Half::Train, Half::Test].into_iter().flat_map(|half| ids(half).unwrap_or_default()).collect();
+        assert_eq!(halves, ["1"]);
+        write(dir.path(), "qrels/test.tsv", "1\td1\t1\n2\td2\t1\n");
+        assert_eq!((ids(Half::Train).unwrap(), ids(Half::Test).unwrap()), (vec!["1".to_owned()], vec!["2".to_owned()]));
     }
 
     #[test]

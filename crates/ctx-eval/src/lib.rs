@@ -8,7 +8,7 @@
 //! a real run. Documents are judged, not passages: a document stands where its best passage stands.
 //!
 //! Reading order: [`collection`] → `corpus` → [`workbench`] → [`metrics`] → [`bootstrap`] → [`mod@evaluate`] → [`report`] → `trec` →
-//! [`shelf`] (several collections at once).
+//! [`shelf`] (several collections at once) → [`tuning`] (settings that serve a collection better).
 
 pub mod bootstrap;
 pub mod collection;
@@ -19,11 +19,14 @@ pub mod metrics;
 pub mod report;
 pub mod shelf;
 mod trec;
+pub mod tuning;
 pub mod workbench;
 
-pub use collection::{Collection, Document, Query, is_train};
+pub use collection::{Collection, Document, Half, Query, is_train};
 pub use error::EvalError;
 pub use evaluate::{Options, evaluate, evaluate_collection};
 pub use report::{Report, Row};
 pub use shelf::{Shelf, Shelved};
+pub use tuning::report::Tuned;
+pub use tuning::{TuningOptions, tune};
 pub use workbench::Workbench;

@@ -60,12 +60,24 @@ pub struct PlannedRun {
 impl Workbench {
     /// Indexes a collection.
     pub async fn open(collection: &Collection, progress: &(dyn Fn(IndexEvent) + Send + Sync)) -> Result<Workbench, EvalError> {
+        Workbench::open_with(collection, &Config::default(), progress).await
+    }
+
+    /// The same, planned under the weights, limits and retrieval settings of `settings`. Its models are not used.
+    pub async fn open_with(
+        collection: &Collection,
+        settings: &Config,
+        progress: &(dyn Fn(IndexEvent) + Send + Sync),
+    ) -> Result<Workbench, EvalError> {
         let folder = tempfile::tempdir().map_err(EvalError::io("creating a folder in", &std::env::temp_dir()))?;
         let (corpus, store) = (folder.path().join("corpus"), folder.path().join("store"));
         std::fs::create_dir(&corpus).map_err(EvalError::io("creating", &corpus))?;
         let records = Records::write(&collection.documents, &corpus)?;
         let source = SourceName::new(SOURCE).map_err(EvalError::engine("naming the source"))?;
         let mut config = config(store);
+        config.costmodel.weights = settings.costmodel.weights;
+        config.budgets = settings.budgets.clone();
+        config.retrieval = settings.retrieval.clone();
         let indexed = SourceConfig { refresh: Some(Refresh::Manual), auto_label: AutoLabel::Off, ..SourceConfig::at(&corpus) };
         config.sources.insert(source.clone(), indexed);
         let opened = ctx_embedded::open(config, EngineOptions::default()).await;
@@ -131,8 +143,25 @@ impl Workbench {
 
     /// Plans a query and runs the plan.
     pub async fn plan_and_run(&self, query: &str) -> Result<PlannedRun, EvalError> {
+        self.plan_and_run_by(&self.runtime, query).await
+    }
+
+    /// What this collection is planned with, but for what `change` changes; what its runs show is not kept.
+    pub async fn variant(&self, change: impl FnOnce(&mut Config)) -> Result<Runtime, EvalError> {
+        let mut config = self.runtime.config().clone();
+        change(&mut config);
+        self.runtime.variant(config).await.map_err(EvalError::engine("planning with other settings"))
+    }
+
+    /// Names of the rerankers that may be planned.
+    pub fn rerankers(&self) -> Vec<String> {
+        self.runtime.parts().rerankers.iter().map(|reranker| reranker.describe().name).collect()
+    }
+
+    /// Plans a query by a [variant](Workbench::variant) and runs the plan.
+    pub async fn plan_and_run_by(&self, runtime: &Runtime, query: &str) -> Result<PlannedRun, EvalError> {
         let goal = Goal::new(query);
-        let prepared = self.runtime.prepare(&goal).await.map_err(EvalError::engine("planning"))?;
+        let prepared = runtime.prepare(&goal).await.map_err(EvalError::engine("planning"))?;
         let access = prepared.planned().and_then(|planned| {
             planned.plan.accesses().find_map(|(_, operator, _)| match operator {
                 Operator::Access { path, k, .. } => Some((*path, *k)),
@@ -142,7 +171,7 @@ impl Workbench {
         let expected = prepared.planned().map(|planned| planned.plan.estimate.evidence.clone());
         let planning = Duration::from_micros(prepared.planning.0);
         let start = Instant::now();
-        let report = self.runtime.execute(prepared).await.map_err(EvalError::engine("running a plan"))?;
+        let report = runtime.execute(prepared).await.map_err(EvalError::engine("running a plan"))?;
         let (path, k) = access.unzip();
         Ok(PlannedRun { path, k: k.unwrap_or(0), expected, planning, running: start.elapsed(), report })
     }

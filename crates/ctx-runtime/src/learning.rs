@@ -3,12 +3,16 @@
 //!
 //! Off the response path: a run only appends what it saw. Whoever holds the writer's lock absorbs what all processes
 //! appended, when enough waits or long enough ([`Statistics::is_due`]); until then every process plans with the same numbers.
-//! The estimator `prior` plans with an empty snapshot and still collects.
+//! The estimator `prior` plans with an empty snapshot and still collects. The latest outcomes are kept beside, to fit estimators on:
+//! [`crate::estimators`].
 
 use crate::config::EstimatorName;
+use crate::estimators;
 use ctx_contracts::{Durability, Journal, PluginError, Store};
+use ctx_cost::neural::{Estimators, Fitted, Mode};
 use ctx_cost::statistics::{Observation, Statistics, Waiting};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Name of the journal.
@@ -37,6 +41,9 @@ pub(crate) enum When {
 #[derive(Default)]
 struct State {
     current: Arc<Statistics>,
+    /// The same with fitted estimators, where the configuration asks for them.
+    planning: Arc<Statistics>,
+    fitted: BTreeMap<String, Fitted>,
     /// Outcomes that wait, as far as this process knows.
     waiting: Waiting,
 }
@@ -57,15 +64,43 @@ impl Learning {
             Journal::default()
         });
         let (current, outcomes) = read(&journal);
-        let state = State { current: Arc::new(current), waiting: waiting(&outcomes) };
-        Learning { estimator, durability, empty: Arc::default(), state: Mutex::new(state) }
+        let fitted = if mode(estimator).is_some() { estimators::fitted(store).await } else { BTreeMap::new() };
+        let learning = Learning { estimator, durability, empty: Arc::default(), state: Mutex::default() };
+        *learning.state() = State { fitted, waiting: waiting(&outcomes), ..State::default() };
+        learning.plan_with(current);
+        learning
+    }
+
+    /// Plans with this snapshot from now on.
+    fn plan_with(&self, current: Statistics) {
+        let mut state = self.state();
+        state.current = Arc::new(current);
+        state.planning = match mode(self.estimator) {
+            Some(mode) => Arc::new(state.current.for_planning().with_estimators(Arc::new(Estimators::new(mode, state.fitted.clone())))),
+            None => state.current.clone(),
+        };
+    }
+
+    /// Takes in what was fitted for a tenant.
+    pub(crate) fn adopt(&self, tenant: &str, fitted: Fitted) {
+        let current = {
+            let mut state = self.state();
+            state.fitted.insert(tenant.to_owned(), fitted);
+            state.current.clone()
+        };
+        self.plan_with(Statistics::clone(&current));
+    }
+
+    /// Outcomes that wait to be absorbed.
+    pub(crate) async fn outcomes_waiting(&self, store: &dyn Store) -> Result<Vec<Observation>, PluginError> {
+        Ok(observations(read(&store.journal(JOURNAL).await?).1))
     }
 
     /// The snapshot to plan with.
     pub(crate) fn snapshot(&self) -> Arc<Statistics> {
         match self.estimator {
             EstimatorName::Prior => self.empty.clone(),
-            EstimatorName::Learned => self.state().current.clone(),
+            EstimatorName::Learned | EstimatorName::Neural | EstimatorName::Auto => self.state().planning.clone(),
         }
     }
 
@@ -100,51 +135,74 @@ impl Learning {
         if !due(&self.state()) {
             return Ok(());
         }
-        let made: Arc<Mutex<Option<Statistics>>> = Arc::default();
+        let made: Arc<Mutex<Option<(Statistics, Vec<Observation>)>>> = Arc::default();
         let slot = Arc::clone(&made);
         let fold = move |journal: &Journal| {
             let (current, outcomes) = read(journal);
             // Another process may have absorbed meanwhile: then this one plans with what it made.
-            let next = if when == When::Now || current.is_due(&waiting(&outcomes), now) {
-                current.absorb(&observations(outcomes), now)
+            let absorbed = if when == When::Now || current.is_due(&waiting(&outcomes), now) {
+                observations(outcomes)
             } else {
-                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(current);
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((current, Vec::new()));
                 return None;
             };
+            let next = current.absorb(&absorbed, now);
             let bytes = next.to_json().into_bytes();
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(next);
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((next, absorbed));
             Some(bytes)
         };
-        store.fold(JOURNAL, Box::new(fold)).await?;
-        if let Some(next) = made.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            *self.state() = State { current: Arc::new(next), ..State::default() };
+        let folded = store.fold(JOURNAL, Box::new(fold)).await?;
+        let made = made.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((next, absorbed)) = made {
+            self.renew(next);
+            if folded {
+                estimators::keep(store, &absorbed).await?;
+            }
         }
         Ok(())
+    }
+
+    /// Nothing waits any more, and this is planned with.
+    fn renew(&self, next: Statistics) {
+        self.state().waiting = Waiting::default();
+        self.plan_with(next);
     }
 
     /// Joins what another store knew to what this one knows, and plans with both from now on. `false`: another writer is at
     /// work, and nothing was changed.
     pub(crate) async fn import(&self, store: &dyn Store, imported: Statistics, name: &str, now: u64) -> Result<bool, PluginError> {
-        let made: Arc<Mutex<Option<Statistics>>> = Arc::default();
+        let made: Arc<Mutex<Option<(Statistics, Vec<Observation>)>>> = Arc::default();
         let (slot, name) = (Arc::clone(&made), name.to_owned());
         let fold = move |journal: &Journal| {
             let (current, outcomes) = read(journal);
-            let next = current.gather(&observations(outcomes)).with_imported(&imported, &name).publish(now);
+            let gathered = observations(outcomes);
+            let next = current.gather(&gathered).with_imported(&imported, &name).publish(now);
             let bytes = next.to_json().into_bytes();
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(next);
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((next, gathered));
             Some(bytes)
         };
         if !store.fold(JOURNAL, Box::new(fold)).await? {
             return Ok(false);
         }
-        if let Some(next) = made.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            *self.state() = State { current: Arc::new(next), ..State::default() };
+        let made = made.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((next, gathered)) = made {
+            self.renew(next);
+            estimators::keep(store, &gathered).await?;
         }
         Ok(true)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How fitted estimators are used; `None`: they are not.
+fn mode(estimator: EstimatorName) -> Option<Mode> {
+    match estimator {
+        EstimatorName::Prior | EstimatorName::Learned => None,
+        EstimatorName::Neural => Some(Mode::Neural),
+        EstimatorName::Auto => Some(Mode::Auto),
     }
 }
 

@@ -10,13 +10,14 @@
 //! Everything that touches a disk, a socket or a model is a plugin behind `ctx-contracts`; a binary fills the
 //! [`Registry`] and names the plugins in the [`Config`]. This crate holds no provider, no database and no text of a prompt.
 //!
-//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → `feedback` → `explore` → `evaluation` → `shadow` → [`session`] → [`replay`].
+//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → `estimators` → `feedback` → `explore` → `evaluation` → `shadow` → [`session`] → [`replay`].
 
 pub mod config;
 
 mod clock;
 mod denials;
 mod error;
+mod estimators;
 mod evaluation;
 mod executor;
 mod explain;
@@ -40,6 +41,7 @@ mod what_if;
 pub use clock::SystemClock;
 // What replies hold.
 pub use config::{Config, ConfigError, ConfigProblem, ConfigWarning, Loaded, SettingRow};
+pub use ctx_cost::neural::{Estimator, Fitted, Gain, Group};
 pub use ctx_cost::statistics::{Origin, StatRow, Statistics, StatisticsError};
 pub use ctx_plan_cache::{CacheRow, Counters, LoadReport, Pin, PinnedBy, ResultCounters, Unpinned};
 pub use ctx_simulate::{BatchTotal, Simulation};

@@ -346,6 +346,8 @@ impl Inner {
             top_k: self.config.retrieval.top_k,
             final_k: self.config.retrieval.final_k,
             reranker: self.config.retrieval.reranker.clone(),
+            rerank_gain_min: self.config.retrieval.rerank_gain_min,
+            compress_keep_min: self.config.retrieval.compress_keep_min,
             default_path: self.config.retrieval.default_strategy.as_deref().and_then(path_named),
             policy_version: self.parts.policy.version(),
         }

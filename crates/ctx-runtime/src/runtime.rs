@@ -156,6 +156,14 @@ impl Runtime {
         self.derived(self.inner.parts.clone(), false)
     }
 
+    /// The same plugins under another configuration. It starts without statistics and plan cache, looks for no changes, and what
+    /// its runs show is not kept: what settings are compared with.
+    pub async fn variant(&self, config: Config) -> Result<Runtime, RuntimeError> {
+        let store = Arc::new(crate::replay::Quiet(self.inner.parts.store.clone()));
+        let parts = Parts { store, sinks: Vec::new(), ..self.inner.parts.clone() };
+        Runtime::builder(config, parts).planner(self.inner.planner.clone()).without_refresh().build().await
+    }
+
     /// The same runtime over other plugins; statistics and plan cache are shared.
     pub(crate) fn over(&self, parts: Parts) -> Runtime {
         self.derived(parts, self.inner.refresh)
@@ -330,6 +338,9 @@ impl Runtime {
         let now = self.inner.now();
         self.inner.learning.absorb(store, now, when).await?;
         book::fold(store, now).await?;
+        if self.inner.config.learning.shadow {
+            crate::shadow::fold(store).await?;
+        }
         // Others store theirs too: what they stored since is joined, not overwritten.
         let others = store.read_blob(CACHE_BLOB).await?;
         let bytes = {

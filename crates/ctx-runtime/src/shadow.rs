@@ -8,7 +8,7 @@ use crate::config::EstimatorName;
 use crate::prepare::Prepared;
 use crate::runtime::Inner;
 use crate::{Runtime, RuntimeError};
-use ctx_contracts::Journal;
+use ctx_contracts::{Journal, PluginError, Store};
 use ctx_cost::statistics::{Observation, Quantity, Scale, Statistics};
 use ctx_learn::calibration::bootstrap;
 use ctx_planner::Inputs;
@@ -21,6 +21,10 @@ use std::sync::Arc;
 const JOURNAL: &str = "shadow";
 /// Version of a record.
 const SHADOW_SCHEMA_VERSION: u32 = 1;
+/// Records that wait before the latest are made the snapshot.
+const FOLD_RECORDS: usize = 200;
+/// Records that are kept: the latest.
+const SHADOW_MAX: usize = 2_000;
 /// Draws of an interval.
 const DRAWS: usize = 500;
 
@@ -170,10 +174,26 @@ impl Runtime {
     }
 }
 
-/// What another version wrote is left out.
+/// Every record that is kept, in the order of time. What another version wrote is left out.
 fn all(journal: &Journal) -> Vec<Shadow> {
-    let read = |record: &serde_json::Value| Shadow::deserialize(record).ok().filter(|r| r.schema_version == SHADOW_SCHEMA_VERSION);
-    journal.records.iter().filter_map(|recorded| read(&recorded.record)).collect()
+    let of_this_version = |record: &Shadow| record.schema_version == SHADOW_SCHEMA_VERSION;
+    let folded = journal.snapshot.as_deref().and_then(|bytes| serde_json::from_slice::<Vec<Shadow>>(bytes).ok()).unwrap_or_default();
+    let since = journal.records.iter().filter_map(|recorded| Shadow::deserialize(&recorded.record).ok());
+    let mut records: Vec<Shadow> = folded.into_iter().chain(since).filter(of_this_version).collect();
+    records.sort_by(|a, b| (a.at, &a.trace).cmp(&(b.at, &b.trace)));
+    records
+}
+
+/// Makes the latest records the snapshot when there are enough of them, so that the journal does not grow for ever.
+pub(crate) async fn fold(store: &dyn Store) -> Result<(), PluginError> {
+    if store.journal(JOURNAL).await?.records.len() < FOLD_RECORDS {
+        return Ok(());
+    }
+    let fold = |journal: &Journal| {
+        let records = all(journal);
+        serde_json::to_vec(&records[records.len().saturating_sub(SHADOW_MAX)..]).ok()
+    };
+    store.fold(JOURNAL, Box::new(fold)).await.map(|_| ())
 }
 
 fn comparison(records: &[Shadow], seed: u64) -> Comparison {
@@ -237,6 +257,18 @@ mod tests {
             other: Some(other.to_owned()),
             compared: vec![one],
         }
+    }
+
+    #[test]
+    fn folded_and_fresh_records_are_read_together() {
+        let at = |run: u32, at: u64| Shadow { at, ..record(run, "a", 1, 1, 1) };
+        let fresh = serde_json::to_value(at(1, 9)).expect("a record");
+        let journal = Journal {
+            snapshot: Some(serde_json::to_vec(&[at(2, 3), at(3, 4)]).expect("records")),
+            records: vec![ctx_contracts::Recorded { writer: "w".to_owned(), record: fresh }],
+            ..Journal::default()
+        };
+        assert_eq!(all(&journal).iter().map(|record| record.at).collect::<Vec<_>>(), [3, 4, 9]);
     }
 
     #[test]

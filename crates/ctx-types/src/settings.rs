@@ -1,6 +1,6 @@
 //! What configuration and policy say to the planner, as values.
 
-use crate::{AccessPath, ModelName, SourceName};
+use crate::{AccessPath, ModelName, Ppm, SourceName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,12 @@ pub struct Settings {
     /// `retrieval.reranker`: the one reranker that may be planned; `none` for none, nothing for the planner's choice.
     #[serde(default)]
     pub reranker: Option<String>,
+    /// `retrieval.rerank_gain_min`: least growth of P(evidence) for which a list is looked at again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rerank_gain_min: Option<Ppm>,
+    /// `retrieval.compress_keep_min`: least share of a context that shortening keeps; one: nothing is shortened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compress_keep_min: Option<Ppm>,
     /// Version of the policy's rules.
     pub policy_version: String,
 }

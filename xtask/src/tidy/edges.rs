@@ -74,7 +74,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "ctx-http-model",
         ],
     ),
-    ("ctx-eval", &["ctx-types", "ctx-contracts", "ctx-cost", "ctx-graph", "ctx-runtime", "ctx-embedded"]),
+    ("ctx-eval", &["ctx-types", "ctx-contracts", "ctx-cost", "ctx-graph", "ctx-learn", "ctx-runtime", "ctx-embedded"]),
     (
         "ctx-testkit",
         &[

@@ -6,6 +6,7 @@ mod already_read;
 mod availability;
 mod budget_within_window;
 mod citations_need_proof;
+mod compress_configured;
 mod compress_dominated;
 mod compress_gains;
 mod compress_long_contexts;
@@ -81,6 +82,7 @@ pub const RULES: &[Rule] = &[
     Rule { name: "computed_needs_table", prune: computed_needs_table::prune },
     Rule { name: "rerank_configured", prune: rerank_configured::prune },
     Rule { name: "rerank_sees_everything", prune: rerank_sees_everything::prune },
+    Rule { name: "compress_configured", prune: compress_configured::prune },
     Rule { name: "compress_gains", prune: compress_gains::prune },
     Rule { name: "compress_dominated", prune: compress_dominated::prune },
     Rule { name: "aggregate_needs_reader", prune: aggregate_needs_reader::prune },

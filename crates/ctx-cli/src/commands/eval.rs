@@ -29,7 +29,7 @@ pub(crate) async fn eval(args: &EvalArgs, out: &Out, interrupt: &Interrupt) -> R
 }
 
 /// A folder that is no collection is bad input; an engine that fails is not.
-fn failure(error: EvalError) -> Failure {
+pub(super) fn failure(error: EvalError) -> Failure {
     let failure = match &error {
         EvalError::Engine { .. } => Failure::internal(error.to_string()),
         _ => Failure::input(error.to_string()),

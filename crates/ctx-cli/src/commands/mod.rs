@@ -17,6 +17,7 @@ pub(crate) mod sources;
 mod sql;
 pub(crate) mod stats;
 pub(crate) mod trace;
+mod tune;
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
@@ -46,7 +47,7 @@ pub(crate) async fn dispatch(cli: Cli, out: &Out, interrupt: &Interrupt) -> Resu
         Command::Cache(command) => cache::cache(global, command, out).await,
         Command::Trace(command) => trace::trace(global, command, out).await,
         Command::Feedback(args) => feedback::feedback(global, args, out).await,
-        Command::Learn(command) => learn::learn(global, command, out).await,
+        Command::Learn(command) => learn::learn(global, command, out, interrupt).await,
         Command::Eval(args) => eval::eval(args, out, interrupt).await,
         Command::Doctor(args) => doctor::doctor(global, args, out).await,
         Command::Shell(args) => statements::shell(global, args, out, interrupt).await,

@@ -11,12 +11,15 @@
 //! n is that of the finest key with twenty outcomes, or of the operator where no key has as many: what stands behind the
 //! interval, not how rare the bucket is.
 //!
+//! Where estimators were fitted ([`crate::neural`]), they decide first who gives a number of time, tokens or money.
+//!
 //! On the probability scales the interval is that of a mean: the prior counts as so many outcomes as its width is worth.
 
 use super::interval::ENDS_N_MIN;
 use super::key::{Scale, StatKey};
 use super::published::Published;
 use super::{Cell, Statistics};
+use crate::neural::{self, Estimator};
 use ctx_types::{Certainty, Estimated, Micros, NanoUsd, PicoUsd, Ppm, Tokens};
 use std::borrow::Cow;
 
@@ -70,6 +73,19 @@ impl Statistics {
     /// `prior` corrected by what was observed of `key`. Configured numbers are facts and stay; of an unknown one only a rate
     /// can be said.
     pub fn corrected<T: Quantity>(&self, key: &StatKey, prior: Estimated<T>) -> Estimated<T> {
+        self.corrected_over(key, prior, Tokens(0))
+    }
+
+    /// The same for an operator that reads so many tokens (0: not told): a network may know what that changes.
+    pub fn corrected_over<T: Quantity>(&self, key: &StatKey, prior: Estimated<T>, load: Tokens) -> Estimated<T> {
+        let known = matches!(prior.certainty, Certainty::Prior | Certainty::Measured { .. });
+        if let Some(estimators) = self.estimators().filter(|_| known && key.field.scale() == Scale::Ratio) {
+            match estimators.ask(key, prior.value.to_unit(), load.get()) {
+                (_, Some(said)) => return by_network(&said, key, &prior),
+                (Estimator::Prior, None) => return prior,
+                (Estimator::Learned | Estimator::Neural, None) => {}
+            }
+        }
         let scale = key.field.scale();
         let nothing_to_correct = match prior.certainty {
             Certainty::Configured => true,
@@ -90,6 +106,9 @@ impl Statistics {
     /// What `estimate` was before [`Statistics::corrected`] by this snapshot; the value itself if it was not corrected.
     pub fn uncorrected<T: Quantity>(&self, key: &StatKey, estimate: &Estimated<T>) -> i64 {
         let corrected = estimate.provenance.starts_with(PROVENANCE);
+        if let Some(shipped) = neural::shipped(&estimate.provenance).filter(|_| corrected) {
+            return shipped;
+        }
         let point = self.nearest(key, |_| corrected).map_or(0, |(_, cell)| cell.published.point);
         match key.field.scale() {
             Scale::Ratio => scaled(estimate.value.to_unit(), -point),
@@ -134,8 +153,18 @@ impl Statistics {
     }
 }
 
+/// The shipped value times the factor that the network expects; the ends are what held-out runs left after it.
+fn by_network<T: Quantity>(said: &neural::Said<'_>, key: &StatKey, prior: &Estimated<T>) -> Estimated<T> {
+    let shipped = prior.value.to_unit();
+    let (down, up) = (said.residual.saturating_add(said.ends.0), said.residual.saturating_add(said.ends.1));
+    let point = scaled(shipped, said.residual);
+    let (low, high) = ((scaled(shipped, down - 1) - 1).min(point), (scaled(shipped, up + 1) + 1).max(point));
+    let provenance = said.provenance(PROVENANCE, key, shipped);
+    Estimated::new(T::from_unit(point), T::from_unit(low), T::from_unit(high), Certainty::Measured { n: said.n }, provenance)
+}
+
 /// (x + 1) · exp(r) − 1: the inverse of the log-ratio that residuals are.
-fn scaled(unit: i64, micro_nats: i64) -> i64 {
+pub(crate) fn scaled(unit: i64, micro_nats: i64) -> i64 {
     if micro_nats == 0 {
         return unit;
     }

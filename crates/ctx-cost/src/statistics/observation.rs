@@ -27,6 +27,9 @@ pub struct Observation {
     pub estimate: i64,
     /// What happened.
     pub actual: i64,
+    /// Tokens that a call was expected to read; 0: not told.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub load: u64,
     /// Whether the 90 % interval shown beforehand held the actual; `None` where none was shown.
     pub covered: Option<bool>,
 }
@@ -55,7 +58,21 @@ impl Observation {
     /// A comparison of `actual` with `estimate`.
     pub fn new(key: StatKey, outcome: impl Into<String>, at: u64, estimate: i64, actual: i64) -> Observation {
         let (estimate, actual) = in_domain(key.field, estimate, actual);
-        Observation { schema_version: OBSERVATION_SCHEMA_VERSION, key, outcome: outcome.into(), at, estimate, actual, covered: None }
+        Observation {
+            schema_version: OBSERVATION_SCHEMA_VERSION,
+            key,
+            outcome: outcome.into(),
+            at,
+            estimate,
+            actual,
+            load: 0,
+            covered: None,
+        }
+    }
+
+    /// The same of an operator that was expected to read so many tokens.
+    pub fn with_load(self, load: u64) -> Observation {
+        Observation { load, ..self }
     }
 
     /// The same, knowing whether the shown interval held.
@@ -78,6 +95,10 @@ impl Observation {
             Scale::Rate => self.actual,
         }
     }
+}
+
+fn is_zero(load: &u64) -> bool {
+    *load == 0
 }
 
 fn in_domain(field: Field, estimate: i64, actual: i64) -> (i64, i64) {

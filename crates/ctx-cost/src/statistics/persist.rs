@@ -4,8 +4,10 @@ use super::key::StatKey;
 use super::published::Published;
 use super::sample::{Item, Sample};
 use super::{Cell, Statistics};
+use crate::neural::Estimators;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Version of the persisted form.
 pub const STATISTICS_SCHEMA_VERSION: u32 = 1;
@@ -47,6 +49,8 @@ struct Document {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     origins: BTreeSet<Origin>,
     keys: Vec<Record>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    estimators: Option<Estimators>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -75,7 +79,13 @@ impl Statistics {
             outcomes: cell.sample.by_hash().clone(),
         });
         let (as_of, origins) = (self.as_of(), self.origins().cloned().collect());
-        let document = Document { schema_version: STATISTICS_SCHEMA_VERSION, as_of, origins, keys: keys.collect() };
+        let document = Document {
+            schema_version: STATISTICS_SCHEMA_VERSION,
+            as_of,
+            origins,
+            keys: keys.collect(),
+            estimators: self.estimators().cloned(),
+        };
         serde_json::to_string(&document).expect("records hold integers, strings and integer keys only")
     }
 
@@ -93,6 +103,10 @@ impl Statistics {
             let cell = if record.imported { cell.with_import(&record.key) } else { cell };
             (record.key, cell)
         });
-        Ok(Statistics::restored(cells.collect(), document.as_of, document.origins))
+        let restored = Statistics::restored(cells.collect(), document.as_of, document.origins);
+        Ok(match document.estimators {
+            Some(estimators) => restored.with_estimators(Arc::new(estimators)),
+            None => restored,
+        })
     }
 }

@@ -90,22 +90,23 @@ impl Reader<'_> {
         let observe = |field: Field, estimate: i64, actual: i64| {
             Observation::new(key.of(field), self.outcome(node), self.context.at, estimate, actual)
         };
+        let loaded = |seen: Observation| seen.with_load(parts.input.get());
         let (tokens, cost) = calls::priors(entry, parts.input);
         let mut seen = Vec::new();
         if let Some(actual) = node.actual.tokens {
             let shown = parts.tokens.as_ref().or(node.estimate.tokens.as_ref());
-            seen.push(covered(observe(Field::Tokens, tokens.to_unit(), actual.to_unit()), shown, actual));
+            seen.push(covered(loaded(observe(Field::Tokens, tokens.to_unit(), actual.to_unit())), shown, actual));
         }
         if let (Some(actual), Some(cost)) = (node.actual.cost, cost) {
             let shown = parts.cost.as_ref().or(node.estimate.cost.as_ref());
-            seen.push(covered(observe(Field::Cost, cost.to_unit(), actual.to_unit()), shown, actual));
+            seen.push(covered(loaded(observe(Field::Cost, cost.to_unit(), actual.to_unit())), shown, actual));
         }
         if retried {
             return seen;
         }
         let elapsed = Micros(node.end.0.saturating_sub(node.start.0));
         let timing = node.actual.call;
-        let latency = observe(Field::Latency, calls::prior_latency(entry).to_unit(), elapsed.to_unit());
+        let latency = loaded(observe(Field::Latency, calls::prior_latency(entry).to_unit(), elapsed.to_unit()));
         seen.push(covered(latency, node.estimate.latency.as_ref(), elapsed));
         let Some(timing) = timing else { return seen };
         seen.push(covered(
@@ -116,12 +117,12 @@ impl Reader<'_> {
         if let Some(first) = timing.first_token.filter(|_| timing.output >= PER_TOKEN_TOLD_FROM) {
             let per_token = Micros(timing.elapsed.0.saturating_sub(first.0) / timing.output.get());
             seen.push(covered(
-                observe(Field::FirstToken, entry.first_token.value.to_unit(), first.to_unit()),
+                loaded(observe(Field::FirstToken, entry.first_token.value.to_unit(), first.to_unit())),
                 Some(&parts.first_token),
                 first,
             ));
             seen.push(covered(
-                observe(Field::PerToken, entry.per_token.value.to_unit(), per_token.to_unit()),
+                loaded(observe(Field::PerToken, entry.per_token.value.to_unit(), per_token.to_unit())),
                 Some(&parts.per_token),
                 per_token,
             ));

@@ -15,7 +15,6 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("runtime.plugins.router", "native", "write tiers"),
     ("runtime.plugins.policy", "opa", "write builtin here, and policy: {engine: opa, file: policies.rego}"),
     ("costmodel.estimator", "heuristic", "write prior for shipped estimates, learned to correct them by past runs"),
-    ("costmodel.estimator", "neural", "not in this build; write learned"),
     (
         "retrieval.reranker",
         "bge-reranker-v2-m3",

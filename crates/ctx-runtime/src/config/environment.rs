@@ -72,6 +72,8 @@ const OVERRIDABLE: &[&str] = &[
     "retrieval.top_k",
     "retrieval.final_k",
     "retrieval.reranker",
+    "retrieval.rerank_gain_min",
+    "retrieval.compress_keep_min",
     "verification.default",
     "verification.high_risk_requires_human",
     "policy.engine",

@@ -300,7 +300,7 @@ impl std::fmt::Display for Per {
 /// `costmodel:`
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostModelConfig {
-    /// Whether observed statistics correct the estimates.
+    /// What corrects the shipped estimates.
     pub estimator: EstimatorName,
     /// Default weights of the score.
     pub weights: Weights,
@@ -319,6 +319,10 @@ pub enum EstimatorName {
     /// Priors corrected by statistics of past runs.
     #[default]
     Learned,
+    /// Priors corrected by a network, where `ctxrt learn estimators` trained one.
+    Neural,
+    /// Per field and kind of operator whichever of them was nearest on held-out runs.
+    Auto,
 }
 
 /// `learning:`
@@ -351,6 +355,12 @@ pub struct RetrievalConfig {
     pub final_k: Option<u32>,
     /// The one reranker that may be planned, `none` for none; nothing: the planner weighs all.
     pub reranker: Option<String>,
+    /// Least growth of P(evidence) for which a list is looked at again; nothing: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerank_gain_min: Option<Ppm>,
+    /// Least share of a context that shortening keeps; one: nothing is shortened; nothing: the planner weighs all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compress_keep_min: Option<Ppm>,
 }
 
 /// `verification:`

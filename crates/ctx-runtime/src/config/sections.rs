@@ -279,7 +279,12 @@ pub(super) fn tenant_budgets(section: Section, findings: &mut Findings) -> BTree
 }
 
 pub(super) fn costmodel(mut section: Section, config: &mut CostModelConfig, findings: &mut Findings) {
-    let estimators = [("prior", EstimatorName::Prior), ("learned", EstimatorName::Learned)];
+    let estimators = [
+        ("prior", EstimatorName::Prior),
+        ("learned", EstimatorName::Learned),
+        ("neural", EstimatorName::Neural),
+        ("auto", EstimatorName::Auto),
+    ];
     config.estimator = choice(&mut section, "estimator", &estimators, findings).unwrap_or(config.estimator);
     let mut weights = section.section("weights", findings);
     let w = &mut config.weights;
@@ -339,7 +344,18 @@ pub(super) fn retrieval(mut section: Section, config: &mut RetrievalConfig, find
         findings.places.insert(section.key("reranker"), origin.to_string());
         name
     });
+    config.rerank_gain_min = share(&mut section, "rerank_gain_min", findings);
+    config.compress_keep_min = share(&mut section, "compress_keep_min", findings);
     section.finish(findings);
+}
+
+fn share(section: &mut Section, key: &'static str, findings: &mut Findings) -> Option<Ppm> {
+    let origin = section.origin().clone();
+    let share = section.amount(key, "share between 0 and 1", findings)?;
+    if share > 1.0 {
+        findings.problem(&origin, &section.key(key), "a share is at most 1", None);
+    }
+    Some(Ppm::from_share(share))
 }
 
 pub(super) fn verification(mut section: Section, config: &mut VerificationConfig, findings: &mut Findings) {

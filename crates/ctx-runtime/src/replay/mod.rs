@@ -22,7 +22,7 @@ use ctx_cost::statistics::Statistics;
 use ctx_planner::Inputs;
 use ctx_types::{Goal, Micros, ModelName};
 use models::{Player, Recorder, Reel, Tape};
-use quiet::Quiet;
+pub(crate) use quiet::Quiet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;

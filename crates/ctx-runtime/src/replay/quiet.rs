@@ -1,4 +1,4 @@
-//! A store that is only read: a replay indexes nothing, writes no journal and keeps no snapshot.
+//! A store that is only read: a replay, or a run that only compares settings, indexes nothing, writes no journal and keeps no snapshot.
 
 use async_trait::async_trait;
 use ctx_contracts::{Admit, Durability, Fold, Freshness, IndexEvent, IndexOptions, IndexReport, Journal, PluginError, Store};
@@ -7,7 +7,7 @@ use ctx_types::{Passage, SourceName, Trace};
 use std::sync::Arc;
 
 /// Reads pass through, writes end here.
-pub(super) struct Quiet(pub(super) Arc<dyn Store>);
+pub(crate) struct Quiet(pub(crate) Arc<dyn Store>);
 
 #[async_trait]
 impl Store for Quiet {

@@ -286,6 +286,8 @@ pub(super) fn settings(world: &mut World, input: &str) -> Printed {
             "top_k" => settings.top_k = Some(number(value)?),
             "final_k" => settings.final_k = Some(number(value)?),
             "reranker" => settings.reranker = Some(value.to_owned()),
+            "rerank_gain_min" => settings.rerank_gain_min = Some(Ppm::from_share(number(value)?)),
+            "compress_keep_min" => settings.compress_keep_min = Some(Ppm::from_share(number(value)?)),
             "default_strategy" => settings.default_path = Some(named(value)?),
             other => return Err(format!("no settings line `{other}`")),
         }

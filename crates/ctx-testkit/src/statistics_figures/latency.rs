@@ -90,7 +90,7 @@ pub fn figures(requests: &[Request]) -> (Vec<Row>, Vec<Provider>) {
             let exact = Estimated::exact(request.output, "known");
             let learned = statistics.corrected(&request.key().of(Field::OutputTokens), tier.output_tokens.clone());
             for (method, output) in [(&mut unknown, &learned), (&mut known, &exact)] {
-                let told = calls::latency(&statistics, &request.key(), &tier, output);
+                let told = calls::latency(&statistics, &request.key(), &tier, (ctx_types::Tokens(0), output));
                 method.add(request, (told.low.0 as f64, told.value.0 as f64, told.high.0 as f64));
             }
             per_model.add(request, baseline_model.of_group(&request.model));
