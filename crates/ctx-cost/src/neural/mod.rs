@@ -70,7 +70,7 @@ pub struct Estimators {
     tenants: BTreeMap<String, Fitted>,
 }
 
-/// A correction by a network: the factor's logarithm and its ends, in millionths.
+/// A correction by a network: the factor's logarithm and its ends, in millionths, and how many outcomes stand behind the ends.
 pub(crate) struct Said<'a> {
     pub(crate) residual: i64,
     pub(crate) ends: (i64, i64),
@@ -122,8 +122,7 @@ impl Estimators {
         match (wanted, &group.network) {
             (Estimator::Neural, Some(network)) if known => {
                 let residual = network.predict(&Features::of(key, shipped, load));
-                let said =
-                    Said { residual, ends: group.ends, n: group.trained.saturating_add(group.judged), fingerprint: &fitted.fingerprint };
+                let said = Said { residual, ends: group.ends, n: group.judged, fingerprint: &fitted.fingerprint };
                 (Estimator::Neural, Some(said))
             }
             (Estimator::Neural, _) => (Estimator::Learned, None),
