@@ -124,7 +124,7 @@ fn the_same_outcomes_in_any_order_give_the_same_fit_and_plans_depend_on_it() {
 
     let statistics = snapshot(&seen, Mode::Auto);
     let stamps = statistics.stamps_for(&key("small"));
-    assert!(stamps[0].object == "estimator default" && stamps[0].version.starts_with("auto-"), "{stamps:?}");
+    assert!(stamps[0].object == "statistics default:estimators" && stamps[0].version.starts_with("auto-"), "{stamps:?}");
     assert!(statistics.stamps("default").contains(&stamps[0]));
     let untrained = Statistics::default().with_estimators(Arc::new(Estimators::new(Mode::Auto, BTreeMap::new())));
     assert_eq!(untrained.stamps_for(&key("small"))[0].version, "auto-absent");

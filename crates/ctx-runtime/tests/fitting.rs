@@ -8,7 +8,7 @@ use ctx_types::Plan;
 use world::{QUESTION, World, goal};
 
 fn estimator(plan: &Plan) -> Option<String> {
-    plan.stamps.iter().find(|stamp| stamp.object == "estimator default").map(|stamp| stamp.version.clone())
+    plan.stamps.iter().find(|stamp| stamp.object == "statistics default:estimators").map(|stamp| stamp.version.clone())
 }
 
 #[tokio::test]

@@ -102,14 +102,14 @@ impl Estimators {
         self.tenants.keys().map(String::as_str)
     }
 
-    /// What planning for a tenant depends on.
+    /// What planning for a tenant depends on: a statistic among the others, for it moves estimates and no stored answer.
     pub(crate) fn stamp(&self, tenant: &str) -> Stamp {
         let mode = match self.mode {
             Mode::Neural => "neural",
             Mode::Auto => "auto",
         };
         let fingerprint = self.tenants.get(tenant).map_or("absent", |fitted| fitted.fingerprint.as_str());
-        Stamp { object: format!("estimator {tenant}"), version: format!("{mode}-{fingerprint}") }
+        Stamp { object: format!("statistics {tenant}:estimators"), version: format!("{mode}-{fingerprint}") }
     }
 
     /// Who estimates `key`, and what the network says where it is the network.
