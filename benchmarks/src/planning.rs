@@ -51,7 +51,15 @@ impl Scene {
     /// Versions of everything that planning considers, as the plan cache keeps them.
     pub fn stamps(&self) -> Stamps {
         let sources = [self.source.clone()];
-        Stamps::from(ctx_planner::stamps(&self.catalog, &sources, &self.statistics, "default", &[], &self.settings))
+        Stamps::from(ctx_planner::stamps(
+            &self.catalog,
+            &sources,
+            &self.statistics,
+            "default",
+            &[],
+            &self.settings,
+            &std::collections::BTreeMap::new(),
+        ))
     }
 
     /// Inputs for one goal as the runtime gives them, which keeps the versions of a catalog that stays.

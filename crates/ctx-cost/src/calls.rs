@@ -6,27 +6,32 @@
 //! Not here: bounds. What a call may cost at most follows from the largest prompt and answer, and stays where it was.
 
 use crate::model::{CostInputs, output_tokens, prompt_tokens};
+use crate::prefix;
 use crate::statistics::{Field, StatKey, Statistics};
 use ctx_types::estimate::{AlternativeEstimate, CallEstimate};
-use ctx_types::{Certainty, Estimated, Layout, Micros, ModelEntry, ModelName, NanoUsd, Ppm, Strategy, Tokens};
+use ctx_types::{Certainty, Estimated, Layout, Micros, ModelEntry, ModelName, NanoUsd, PicoUsd, Ppm, Strategy, Tokens};
 
 /// P(an attempt at a call breaks) before any was seen, and its interval. Providers publish availabilities of 99.5 to 99.9 %;
 /// rate limits come on top, and so the interval is wide: six outcomes weigh as much.
 pub const FAILURE_PRIOR: (Ppm, Ppm, Ppm) = (Ppm(5_000), Ppm(0), Ppm(300_000));
 
-/// The estimate of a call that reads `context` tokens of passages.
-pub fn estimate(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, context: Tokens) -> AlternativeEstimate {
+/// The estimate of a call that reads `context` tokens of passages in this layout. What the provider's cache is expected to hold
+/// lowers what is likely, never a bound.
+pub fn estimate(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, context: Tokens, layout: Layout) -> AlternativeEstimate {
     let key = StatKey::model(inputs.tenant, Field::Latency, model, inputs.intent.bucket);
     let (input, input_bound) = prompt_tokens(inputs, model, entry, context);
     let (output, cap) = output_tokens(inputs, model, entry);
-    let total = |output: Tokens| entry.prices.fresh(input, output).ceil_nano();
+    let held = prefix::expected(inputs, model, entry, layout, input);
+    let cached = held.map(|held| held.prefix.read(input));
+    let saved = held.zip(cached).map_or(PicoUsd::ZERO, |(held, cached)| held.saving.times(cached));
+    let total = |output: Tokens| (entry.prices.fresh(input, output) - saved).ceil_nano();
     let certainty = match (entry.prices.known(), entry.prices.is_free()) {
         (false, _) => Certainty::Unknown,
         (true, true) => Certainty::Configured,
         (true, false) => output.certainty,
     };
     let (tokens_bound, cost_bound) = (input_bound + cap, entry.prices.bound(input_bound, cap).ceil_nano());
-    let parts = parts(inputs.statistics, &key, entry, (input, output.clone()), (tokens_bound, cost_bound));
+    let parts = parts(inputs.statistics, &key, entry, (input, cached, output.clone()), (tokens_bound, cost_bound));
     AlternativeEstimate {
         hits: None,
         tokens: Some(Estimated::new(
@@ -48,7 +53,7 @@ fn parts(
     statistics: &Statistics,
     key: &StatKey,
     entry: &ModelEntry,
-    (input, output): (Tokens, Estimated<Tokens>),
+    (input, cached, output): (Tokens, Option<Tokens>, Estimated<Tokens>),
     (tokens_bound, cost_bound): (Tokens, NanoUsd),
 ) -> CallEstimate {
     let (value, low, high) = FAILURE_PRIOR;
@@ -58,6 +63,7 @@ fn parts(
     let priced = |cost: Estimated<NanoUsd>| Estimated { high: cost.high.min(cost_bound).max(cost.value), ..cost };
     CallEstimate {
         input,
+        cached,
         output,
         first_token: first_token(statistics, key, entry, input),
         per_token: per_token(statistics, key, entry, input),

@@ -40,8 +40,13 @@ const CPU_OPERATOR: (u64, u64) = (150, 600);
 /// Latency of the extractive answerer per 1,000 context tokens. Prior, corrected by statistics.
 const EXTRACTIVE_PER_KTOKEN: (u64, u64) = (400, 1_200);
 
-/// The estimate of one alternative. `context` is the number of context tokens an answerer reads.
+/// The estimate of one alternative. `context` is the number of context tokens an answerer reads, before the question.
 pub fn estimate(inputs: &CostInputs<'_>, alternative: &Alternative, context: Tokens) -> AlternativeEstimate {
+    estimate_in(inputs, alternative, context, Layout::ContextFirst)
+}
+
+/// The same in a layout: what a provider's cache holds of an answerer's prompt depends on what comes first.
+pub fn estimate_in(inputs: &CostInputs<'_>, alternative: &Alternative, context: Tokens, layout: Layout) -> AlternativeEstimate {
     match (&alternative.stage, &alternative.operator) {
         (Stage::Access(source), Operator::Access { path, k, quota }) => access(inputs, source, *path, *k, *quota),
         (_, Operator::Fuse { .. } | Operator::Pack { .. }) => AlternativeEstimate {
@@ -51,7 +56,7 @@ pub fn estimate(inputs: &CostInputs<'_>, alternative: &Alternative, context: Tok
             ..AlternativeEstimate::default()
         },
         (_, Operator::Answer { model: Some(model), .. }) => match inputs.catalog.models.get(model) {
-            Some(entry) => calls::estimate(inputs, model, entry, context),
+            Some(entry) => calls::estimate(inputs, model, entry, context, layout),
             None => AlternativeEstimate::default(),
         },
         (_, Operator::Answer { strategy, model: None }) => AlternativeEstimate {

@@ -5,7 +5,29 @@
 //! out what was there, and the share stays. Two numbers are fitted by least squares, weighted by blocks; requests of the cold
 //! beginning are left out.
 //!
+//! What a plan expects of the cache is [`expected`]: the observation that the probe carries, where the model's price says that
+//! reading from the cache is cheaper.
+//!
 //! Not here: the cache. Shares come from reports of cached input tokens, or from a replay.
+
+use crate::model::CostInputs;
+use ctx_types::{HeldPrefix, Layout, ModelEntry, ModelName, PicoUsd, Tokens};
+
+/// What of a prompt is expected to be read from the provider's cache, and what each such token costs less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// How such prompts begin.
+    pub prefix: HeldPrefix,
+    /// Less per token.
+    pub saving: PicoUsd,
+}
+
+/// Of a prompt with so many tokens in this layout. None: nothing was sent lately, or no cached price is known.
+pub fn expected(inputs: &CostInputs<'_>, model: &ModelName, entry: &ModelEntry, layout: Layout, prompt: Tokens) -> Option<Expected> {
+    let prefix = *inputs.probe.prompt_caches.get(model)?.layouts.get(&layout)?;
+    let saving = entry.prices.cached_saving(prompt)?;
+    Some(Expected { prefix, saving })
+}
 
 /// Share of the history that counts as the cold beginning: one in so many.
 const COLD: usize = 10;

@@ -7,8 +7,8 @@ use ctx_types::intent::{Distribution, Intent};
 use ctx_types::outcome::{Spend, Verdict};
 use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, PromptCount, TRACE_SCHEMA_VERSION};
 use ctx_types::{
-    AccessPath, Bucket, Catalog, Certainty, ContentId, Estimated, Micros, ModelEntry, ModelName, NanoUsd, Outcome, Ppm, Probe, Sensitivity,
-    Status, Tokens, Trace,
+    AccessPath, Bucket, Catalog, Certainty, ContentId, Estimated, Layout, Micros, ModelEntry, ModelName, NanoUsd, Outcome, Ppm, Probe,
+    Sensitivity, Status, Tokens, Trace,
 };
 
 const AT: u64 = 1_700_000_000;
@@ -187,7 +187,7 @@ fn a_reported_prompt_teaches_the_multiplier_of_an_unknown_tokenizer() {
     let known = ModelEntry { tokenizer: TokenizerFamily::O200k, ..entry.clone() };
     let told = |entry: ModelEntry, counted: u64, reported: u64| {
         let mut answer = node("answer", "answer single_shot local", NodeStatus::Done, (0, 1_000));
-        answer.actual.prompt = Some(PromptCount { counted: Tokens(counted), reported: Tokens(reported) });
+        answer.actual.prompt = Some(PromptCount { counted: Tokens(counted), reported: Tokens(reported), cached: Tokens(0) });
         let catalog = Catalog { models: [(name.clone(), entry)].into(), ..Catalog::default() };
         let statistics = Statistics::default();
         let context = TraceContext { bucket: Bucket::Conceptual, catalog: &catalog, statistics: &statistics, at: AT };
@@ -254,7 +254,7 @@ fn estimated(statistics: &Statistics, catalog: &Catalog) -> AlternativeEstimate 
         features: std::collections::BTreeMap::new(),
     };
     let name = ModelName::new("m").expect("a literal name");
-    ctx_cost::calls::estimate(&inputs, &name, &catalog.models[&name], Tokens(800))
+    ctx_cost::calls::estimate(&inputs, &name, &catalog.models[&name], Tokens(800), Layout::ContextFirst)
 }
 
 /// A server with a queue of a second and a millisecond per token; its answers are 20 to 40 tokens long.

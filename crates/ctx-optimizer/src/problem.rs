@@ -164,7 +164,8 @@ pub struct Frame {
     pub budget: Tokens,
     /// P(irreversible) × (1 − approved).
     pub risk: Ppm,
-    /// Expected prefix-cache share beyond cost.
+    /// Expected share of the prompt that is read from the provider's cache, at a full context. Cost counts what that saves; the
+    /// score counts beside it what has no price (rate limits, time of others).
     pub cache: Ppm,
     /// The model's part, where one is called.
     pub call: Option<CallShare>,

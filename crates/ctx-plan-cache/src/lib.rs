@@ -22,9 +22,11 @@
 //! ```
 //!
 //! Reading order: [`key`] → [`template`] → [`semantic`] → [`stamps`] → [`entry`] → [`cause`] → [`cache`] → [`propose`] →
-//! [`admission`] → [`guard`] → [`pin`] → [`hold`] → [`counters`] → [`persist`] → `join` → [`listing`]; answers, apart: [`results`].
+//! [`admission`] → [`guard`] → [`pin`] → [`hold`] → [`counters`] → [`persist`] → `join` → [`listing`]; answers, apart: [`near`] →
+//! [`agree`] → [`results`].
 
 pub mod admission;
+pub mod agree;
 pub mod cache;
 pub mod cause;
 pub mod counters;
@@ -35,6 +37,7 @@ pub mod hold;
 mod join;
 pub mod key;
 pub mod listing;
+pub mod near;
 pub mod persist;
 pub mod pin;
 pub mod propose;
@@ -44,6 +47,7 @@ pub mod stamps;
 mod state;
 pub mod template;
 
+pub use agree::agree;
 pub use cache::{Inserted, PlanCache, Settings};
 pub use cause::{Bypass, Lookup, MissCause};
 pub use counters::Counters;
@@ -52,9 +56,10 @@ pub use guard::{Revert, Run, Worse};
 pub use hold::Unpinned;
 pub use key::{KEY_SCHEMA_VERSION, KeyInput, PlanKey, canonical_text};
 pub use listing::CacheRow;
+pub use near::NearKey;
 pub use persist::{LoadReport, PersistError};
 pub use pin::{Pin, PinnedBy};
 pub use propose::Proposal;
-pub use results::{FoundResult, ResultCounters, ResultSettings, Results, StoredResult};
+pub use results::{FoundResult, ProposedResult, ResultCounters, ResultSettings, Results, StoredResult};
 pub use stamps::{ABSENT_VERSION, CurrentStamps, Mismatch, PER_GOAL_PREFIX, PerGoal, Stamps};
 pub use template::{CUSTOM_PLANS_MIN, Template, TemplateKey, Verdict};

@@ -6,12 +6,21 @@
 //! not answers. Nothing is kept of goals from `confidential` up, of conversations, of words that mean another day tomorrow, of
 //! answers that were cut off or did not pass; that is the runtime's to see to. A stored answer is a plan of its own: its score is
 //! that of the plan that gave it, without the cost and the time that are not spent again.
+//!
+//! Within the user's δ an answer may also be given for [other words](crate::near) that ask the same. Every such proposal is run
+//! beside and the answers [compared](crate::agree) until its tenant's share of wrong ones at that distance is proven to be small
+//! enough, by the [bound](crate::semantic) of the plan cache, which holds at every look; one request in sixteen is for ever. Only
+//! answers of runs propose, never answers that were given again.
 
-use crate::key::PlanKey;
+use crate::key::{PlanKey, hash_of};
+use crate::near::NearKey;
+use crate::semantic::Record;
 use crate::stamps::{CurrentStamps, EntryStamps, Mismatch};
+use crate::state::TENANTS_MAX;
+use crate::template::Verdict;
 use ctx_types::estimate::ScoreBreakdown;
 use ctx_types::plan::Stamp;
-use ctx_types::{ContentId, Micros, NanoUsd, Outcome, Plan, Score};
+use ctx_types::{ContentId, Micros, NanoUsd, Outcome, Plan, Ppm, Score};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -20,7 +29,7 @@ const SCHEMA_VERSION: u32 = 1;
 /// A single answer may take this share of the bound at most.
 const ENTRY_SHARE_MAX: usize = 8;
 /// Stamps of these objects move estimates, not answers.
-const ESTIMATES: &str = "statistics ";
+const ESTIMATES: [&str; 2] = ["statistics ", "prompt cache "];
 
 /// What the configuration decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +40,14 @@ pub struct ResultSettings {
     pub ttl_seconds: u64,
     /// Most bytes of all answers.
     pub bytes_max: usize,
+    /// Share of answers given for other words that may be wrong; zero: there are none.
+    pub semantic_error: Ppm,
 }
 
 impl Default for ResultSettings {
     /// Off.
     fn default() -> ResultSettings {
-        ResultSettings { enabled: false, ttl_seconds: 3600, bytes_max: 16 << 20 }
+        ResultSettings { enabled: false, ttl_seconds: 3600, bytes_max: 16 << 20, semantic_error: Ppm(0) }
     }
 }
 
@@ -80,6 +91,23 @@ pub enum FoundResult {
     Stale(Mismatch),
 }
 
+/// A stored answer to other words that ask the same.
+#[derive(Clone, Debug)]
+pub struct ProposedResult {
+    /// Under which it is stored.
+    pub key: PlanKey,
+    /// The answer.
+    pub result: Box<StoredResult>,
+    /// How differently the two are put.
+    pub distance: Ppm,
+    /// Upper bound of the share of wrong ones at this distance, of this tenant.
+    pub false_at_most: Ppm,
+    /// Compared at this distance, and wrong ones.
+    pub judged: (u32, u32),
+    /// Whether it may be given: the bound is within δ and this request is none of those that are run beside.
+    pub proven: bool,
+}
+
 /// Counts since the store was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultCounters {
@@ -91,6 +119,12 @@ pub struct ResultCounters {
     pub saved_cost: NanoUsd,
     /// Time that hits saved.
     pub saved_time: Micros,
+    /// Hits that were answers to other words.
+    #[serde(default)]
+    pub semantic_hits: u64,
+    /// Answers to other words that were compared with one's own.
+    #[serde(default)]
+    pub semantic_checks: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -98,6 +132,15 @@ struct Row {
     fields: Vec<u8>,
     stamps: Vec<Stamp>,
     result: StoredResult,
+    /// What it shares with other words, and how it was put.
+    #[serde(default)]
+    near: Option<NearRow>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct NearRow {
+    family: Vec<u8>,
+    framing: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -114,6 +157,8 @@ struct Document {
     schema_version: u32,
     counters: ResultCounters,
     rows: Vec<Row>,
+    #[serde(default)]
+    judged: BTreeMap<String, Record>,
 }
 
 /// Stored answers by key, the longest unused goes first.
@@ -121,6 +166,10 @@ struct Document {
 pub struct Results {
     settings: ResultSettings,
     slots: BTreeMap<u128, Slot>,
+    /// Answers to requests that ask the same, by the hash of what they share.
+    families: BTreeMap<u128, Vec<u128>>,
+    /// Judged proposals by tenant.
+    judged: BTreeMap<String, Record>,
     bytes: usize,
     uses: u64,
     counters: ResultCounters,
@@ -139,6 +188,7 @@ impl Results {
             && document.schema_version == SCHEMA_VERSION
         {
             results.counters = document.counters;
+            results.judged = document.judged;
             for row in document.rows.into_iter().filter(|row| !expired(&row.result, settings, now)) {
                 results.put(PlanKey::from_fields(row.fields.clone()), row);
             }
@@ -151,7 +201,7 @@ impl Results {
         let mut slots: Vec<&Slot> = self.slots.values().collect();
         slots.sort_by_key(|slot| slot.used);
         let rows = slots.into_iter().map(|slot| slot.row.clone()).collect();
-        let document = Document { schema_version: SCHEMA_VERSION, counters: self.counters, rows };
+        let document = Document { schema_version: SCHEMA_VERSION, counters: self.counters, rows, judged: self.judged.clone() };
         serde_json::to_vec(&document).expect("a result has string keys only")
     }
 
@@ -183,16 +233,57 @@ impl Results {
         self.counters.saved_time += time;
     }
 
+    /// The answer to the nearest other words that ask the same and still stand; changes nothing.
+    pub fn propose(&self, near: &NearKey, own: &PlanKey, tenant: &str, current: &CurrentStamps<'_>, now: u64) -> Option<ProposedResult> {
+        if !self.settings.enabled || self.settings.semantic_error.0 == 0 {
+            return None;
+        }
+        let stands = |slot: &&Slot| !expired(&slot.row.result, self.settings, now) && slot.stamps.mismatch(current, None).is_none();
+        let other = self.families.get(&near.family.hash())?.iter().filter(|hash| **hash != own.hash());
+        let put = other.filter_map(|hash| {
+            let slot = self.slots.get(hash).filter(stands)?;
+            let row = slot.row.near.as_ref().filter(|row| row.family == near.family.fields())?;
+            Some((near.distance(&row.framing), slot))
+        });
+        let (distance, slot) = put.min_by_key(|(distance, slot)| (*distance, slot.key.hash()))?;
+        let record = self.judged.get(tenant).copied().unwrap_or_default();
+        let false_at_most = record.bound(distance);
+        Some(ProposedResult {
+            key: slot.key.clone(),
+            result: Box::new(slot.row.result.clone()),
+            distance,
+            false_at_most,
+            judged: record.judged(distance),
+            proven: false_at_most <= self.settings.semantic_error && !near.sampled,
+        })
+    }
+
+    /// Counts that an answer to other words was given.
+    pub fn given_for_other_words(&mut self, key: &PlanKey) {
+        self.given(key);
+        self.counters.semantic_hits += 1;
+    }
+
+    /// Keeps whether an answer to other words said what the request's own answer says. Distances beyond the furthest band prove
+    /// nothing and are not counted.
+    pub fn judge(&mut self, tenant: &str, distance: Ppm, same: bool) {
+        if self.judged.contains_key(tenant) || self.judged.len() < TENANTS_MAX {
+            self.counters.semantic_checks += 1;
+            self.judged.entry(tenant.to_owned()).or_default().add(&Verdict { distance, loss: 0, wrong: !same });
+        }
+    }
+
     /// Counts that there was none to give.
     pub fn missed(&mut self) {
         self.counters.misses += 1;
     }
 
-    /// Keeps an answer. `stamps`: what its plan considered.
-    pub fn insert(&mut self, key: PlanKey, stamps: &[Stamp], result: StoredResult) {
+    /// Keeps an answer. `stamps`: what its plan considered; `near`: for which other words it may be proposed.
+    pub fn insert(&mut self, key: PlanKey, near: Option<&NearKey>, stamps: &[Stamp], result: StoredResult) {
         if self.settings.enabled {
-            let stamps = stamps.iter().filter(|stamp| !stamp.object.starts_with(ESTIMATES)).cloned().collect();
-            let row = Row { fields: key.fields().to_vec(), stamps, result };
+            let stamps = stamps.iter().filter(|stamp| !ESTIMATES.iter().any(|of| stamp.object.starts_with(of))).cloned().collect();
+            let near = near.map(|near| NearRow { family: near.family.fields().to_vec(), framing: near.framing.clone() });
+            let row = Row { fields: key.fields().to_vec(), stamps, result, near };
             self.put(key, row);
         }
     }
@@ -201,6 +292,7 @@ impl Results {
     pub fn clear(&mut self) -> usize {
         let forgotten = self.slots.len();
         self.slots.clear();
+        self.families.clear();
         self.bytes = 0;
         forgotten
     }
@@ -227,14 +319,29 @@ impl Results {
         }
         self.uses += 1;
         let slot = Slot { stamps: EntryStamps::of(&row.stamps), key, row, bytes, used: self.uses };
+        let hash = slot.key.hash();
+        self.remove(hash);
         self.bytes += bytes;
-        if let Some(old) = self.slots.insert(slot.key.hash(), slot) {
-            self.bytes -= old.bytes;
+        if let Some(near) = &slot.row.near {
+            self.families.entry(hash_of(&near.family)).or_default().push(hash);
         }
+        self.slots.insert(hash, slot);
         while self.bytes > self.settings.bytes_max
             && let Some(oldest) = self.slots.iter().min_by_key(|(_, slot)| slot.used).map(|(hash, _)| *hash)
         {
-            self.bytes -= self.slots.remove(&oldest).map_or(0, |slot| slot.bytes);
+            self.remove(oldest);
+        }
+    }
+
+    fn remove(&mut self, hash: u128) {
+        let Some(slot) = self.slots.remove(&hash) else { return };
+        self.bytes -= slot.bytes;
+        let Some(family) = slot.row.near.map(|near| hash_of(&near.family)) else { return };
+        if let Some(of_family) = self.families.get_mut(&family) {
+            of_family.retain(|other| *other != hash);
+            if of_family.is_empty() {
+                self.families.remove(&family);
+            }
         }
     }
 }

@@ -42,7 +42,7 @@ fn stored(results: &Results, goal: &Goal, snapshot: &Stamps, now: u64) -> Option
 fn an_answer_is_given_again_to_the_same_request_over_the_same_content_only() {
     let (mut results, snapshot) = (Results::new(on()), Stamps::from(stamps()));
     let goal = Goal::new("How much leave do I have left?");
-    results.insert(key(&goal), &stamps(), result("17 days"));
+    results.insert(key(&goal), None, &stamps(), result("17 days"));
     assert_eq!(stored(&results, &goal, &snapshot, NOW + 5).as_deref(), Some("17 days"));
     let mut other = goal.clone();
     other.principal.tenant = "another".to_owned();
@@ -70,11 +70,11 @@ fn an_answer_is_given_again_to_the_same_request_over_the_same_content_only() {
 fn switched_off_nothing_is_kept_and_what_is_kept_is_bounded_counted_and_comes_back() {
     let snapshot = Stamps::from(stamps());
     let mut off = Results::new(ResultSettings::default());
-    off.insert(key(&Goal::new("x")), &stamps(), result("x"));
+    off.insert(key(&Goal::new("x")), None, &stamps(), result("x"));
     assert!(off.is_empty());
     let mut results = Results::new(ResultSettings { bytes_max: 16_000, ..on() });
     for number in 0..100 {
-        results.insert(key(&Goal::new(format!("goal {number}"))), &stamps(), result("x"));
+        results.insert(key(&Goal::new(format!("goal {number}"))), None, &stamps(), result("x"));
     }
     assert!(!results.is_empty() && results.len() < 30, "{}", results.len());
     let last = Goal::new("goal 99");

@@ -2,8 +2,9 @@
 
 use crate::refine::{self, Places};
 use ctx_candidates::{FrameChoice, PlanSpace, View};
+use ctx_cost::prefix::Expected;
 use ctx_cost::quality::AnswererQuality;
-use ctx_cost::{CostInputs, model};
+use ctx_cost::{CostInputs, model, prefix};
 use ctx_graph::latency;
 use ctx_optimizer::problem::{RESULT, TEXT};
 use ctx_optimizer::worth::{self, Need};
@@ -225,6 +226,17 @@ struct CallCost {
     input_bound: PicoUsd,
     tokens_bound: Tokens,
     calls: u32,
+    /// Tokens of the prompt apart from context, and per context token.
+    without_context: Tokens,
+    tokens_per_context_token: f64,
+}
+
+/// What a provider's cache takes off a call: apart from context, per context token; and the share of the prompt that it holds.
+#[derive(Clone, Copy, Default)]
+struct CacheRead {
+    fixed: PicoUsd,
+    per_context_token: PicoUsd,
+    share: Ppm,
 }
 
 impl FrameBuilder<'_> {
@@ -263,6 +275,7 @@ impl FrameBuilder<'_> {
         let (sent, survives) = refine::shortening(self.cost, self.at(choice.compress));
         let reordering = refine::reordering(self.cost, self.at(choice.rerank), self.dear_input);
         let (shape, shape_of_one) = self.frame_shapes(choice);
+        let read = self.read(choice, layout, budget, call);
         let steps = [choice.fuse, choice.rerank, choice.pack, choice.compress, choice.verify];
         let others = steps.map(|step| self.estimates[step].latency.as_ref().map(|l| (l.value, l.high)));
         let latency = |high: bool| others.iter().copied().chain([answer]).flatten().map(|l| if high { self.upper(l) } else { l.0 }).sum();
@@ -290,8 +303,8 @@ impl FrameBuilder<'_> {
             gain: refine::gain(self.cost, self.at(choice.rerank), budget),
             sent,
             survives,
-            fixed_cost: call.fixed + reordering.cost,
-            context_price: PicoUsd((call.per_context_token.get() as f64 * sent.share()).round() as i64),
+            fixed_cost: call.fixed - read.fixed + reordering.cost,
+            context_price: PicoUsd(((call.per_context_token - read.per_context_token).get() as f64 * sent.share()).round() as i64),
             cost_bound: call.bound + reordering.bound,
             tokens_bound: call.tokens_bound + reordering.tokens,
             calls: call.calls + reordering.calls,
@@ -301,10 +314,10 @@ impl FrameBuilder<'_> {
                 .is_some_and(|l| l.certainty.observations() >= LATENCY_RUNS_MIN || l.certainty == Certainty::Configured),
             budget,
             risk: Ppm(0),
-            cache: Ppm(0),
+            cache: read.share,
             call: self.model(choice).map(|model| CallShare {
                 model,
-                input_cost: call.input,
+                input_cost: call.input - read.fixed,
                 input_bound: call.input_bound,
                 latency_p50: answer_step.0,
                 latency_p90: answer_step.1,
@@ -386,6 +399,25 @@ impl FrameBuilder<'_> {
             input_bound: if entry.prices.known() { entry.prices.bound(bound, Tokens::ZERO) } else { input.times(bound) },
             tokens_bound: bound + cap,
             calls: 1,
+            without_context,
+            tokens_per_context_token: ratio_milli as f64 / 1e3,
+        }
+    }
+
+    /// What the provider's cache is expected to take off a call. The share is that of a full context: of a shorter one more is
+    /// held, but the search needs a number that does not depend on what is selected.
+    fn read(&self, choice: &FrameChoice, layout: Layout, budget: Tokens, call: CallCost) -> CacheRead {
+        let none = CacheRead::default();
+        let (Some(name), false) = (self.answerer(choice).1, self.cost.probe.prompt_caches.is_empty()) else { return none };
+        let Some(entry) = self.cost.catalog.models.get(name) else { return none };
+        let (full, _) = model::prompt_tokens(self.cost, name, entry, budget);
+        let Some(Expected { prefix, saving }) = prefix::expected(self.cost, name, entry, layout, full) else { return none };
+        let repeated = prefix.repeats.and(prefix.held).share();
+        let per_token = saving.get() as f64 * repeated * call.tokens_per_context_token;
+        CacheRead {
+            fixed: saving.times(prefix.read(call.without_context)),
+            per_context_token: PicoUsd(per_token.round() as i64),
+            share: prefix.share(full),
         }
     }
 

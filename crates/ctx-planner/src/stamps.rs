@@ -3,8 +3,9 @@
 use crate::write::Context;
 use ctx_cost::statistics::Statistics;
 use ctx_types::plan::Stamp;
-use ctx_types::{Catalog, Denial, Settings, SourceName, content_id};
+use ctx_types::{Catalog, Denial, ModelName, PromptCache, Settings, SourceName, Tokens, content_id};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What the stamp of a list that was read for one goal begins with.
 const READ: &str = "read ";
@@ -15,7 +16,8 @@ fn version(kind: &'static str, value: &impl Serialize) -> String {
 }
 
 /// Current versions of everything that planning over `sources` may consider, statistics of the tenant among them. The plan
-/// cache compares a plan's stamps with these at look-up.
+/// cache compares a plan's stamps with these at look-up. What providers hold of earlier prompts is among them: it moves when
+/// prompts begin to be sent and when they cease to be.
 pub fn stamps(
     catalog: &Catalog,
     sources: &[SourceName],
@@ -23,8 +25,10 @@ pub fn stamps(
     tenant: &str,
     denials: &[Denial],
     settings: &Settings,
+    prompt_caches: &BTreeMap<ModelName, PromptCache>,
 ) -> Vec<Stamp> {
     let mut out = versions(catalog, sources, denials, settings);
+    out.extend(held(catalog, prompt_caches));
     out.extend(statistics.stamps(tenant));
     out.sort();
     out
@@ -41,6 +45,7 @@ pub(crate) fn of_plan(context: &Context<'_>) -> Vec<Stamp> {
             let mut out = known.unwrap_or_else(|| versions(inputs.catalog, context.view.sources, inputs.denials, inputs.settings));
             let keys = ctx_cost::model::keys_read(context.cost, context.space.alternatives.iter());
             out.extend(keys.iter().flat_map(|key| inputs.statistics.stamps_for(key)));
+            out.extend(held(inputs.catalog, &inputs.probe.prompt_caches));
             out
         }
     };
@@ -50,6 +55,15 @@ pub(crate) fn of_plan(context: &Context<'_>) -> Vec<Stamp> {
     out.sort();
     out.dedup();
     out
+}
+
+/// What providers may hold of earlier prompts, of the models where that has a price; that nothing is held is a version too.
+fn held<'a>(catalog: &'a Catalog, prompt_caches: &'a BTreeMap<ModelName, PromptCache>) -> impl Iterator<Item = Stamp> + 'a {
+    let priced = catalog.models.iter().filter(|(_, entry)| entry.prices.cached_saving(Tokens::ZERO).is_some());
+    priced.map(|(name, _)| Stamp {
+        object: format!("prompt cache {name}"),
+        version: prompt_caches.get(name).map_or_else(|| "absent".to_owned(), |held| version("prefix", held)),
+    })
 }
 
 /// Versions of the sources, of everything else in the catalog, of the policy with its denials, and of the shipped coefficients.

@@ -3,7 +3,7 @@
 use crate::assemble::Assembled;
 use crate::{Inputs, PLANNER_VERSION, PlanError};
 use ctx_candidates::{FrameChoice, PlanSpace, Pruned, View};
-use ctx_cost::{CostInputs, model};
+use ctx_cost::{CostInputs, model, prefix};
 use ctx_optimizer::constraints::{Limit, Usage};
 use ctx_optimizer::search::{Candidate, Solution, Through};
 use ctx_optimizer::sensitivity::{self, Change, Flip};
@@ -12,7 +12,7 @@ use ctx_types::catalog::SourceState;
 use ctx_types::estimate::TokenClasses;
 use ctx_types::plan::{Certificate, CompletePlan, Known, Margin, PLAN_SCHEMA_VERSION, PlannedAlternative, SourceUse, Stamp};
 use ctx_types::{
-    AccessPath, Alternative, Certainty, Constraints, ContentId, Estimated, Fate, Goal, Micros, ModelName, NanoUsd, Operator, Plan,
+    AccessPath, Alternative, Certainty, Constraints, ContentId, Estimated, Fate, Goal, Layout, Micros, ModelName, NanoUsd, Operator, Plan,
     PlanEstimate, Ppm, Rejection, Score, SourceName, Stage, Tokens, content_id,
 };
 use std::collections::BTreeSet;
@@ -76,6 +76,14 @@ impl Context<'_> {
         &self.assembled.problem.frames[candidate.frame]
     }
 
+    /// Order of context and question in a complete plan.
+    fn layout(&self, candidate: &Candidate) -> Layout {
+        match self.space.alternatives[self.space.frames[candidate.frame].pack].operator {
+            Operator::Pack { layout, .. } => layout,
+            _ => Layout::ContextFirst,
+        }
+    }
+
     pub(crate) fn complete(&self, candidate: &Candidate) -> CompletePlan {
         let terms = score::terms(self.frame(candidate), &candidate.totals);
         CompletePlan {
@@ -97,7 +105,9 @@ pub(crate) fn plan(context: &Context<'_>, winner: &Candidate) -> Result<Plan, Pl
     let shape = context.shape(winner);
     let gist = gist_of(&shape)?;
     let read = Tokens(winner.totals.tokens.get().min(frame.budget.get()));
-    let chosen: Vec<PlannedAlternative> = context.members(winner).into_iter().map(|m| planned(context, m, read, frame.budget)).collect();
+    let layout = context.layout(winner);
+    let chosen: Vec<PlannedAlternative> =
+        context.members(winner).into_iter().map(|m| planned(context, m, read, frame.budget, layout)).collect();
     let stamps = crate::stamps::of_plan(context);
     let configuration = &context.inputs.settings.configuration_digest;
     let plan_id = plan_id(context.view.goal, context.view.limits, &chosen, &stamps, configuration)?;
@@ -161,11 +171,11 @@ pub(crate) fn seed_of(id: &ContentId) -> u64 {
 }
 
 /// An alternative with its estimate at the context the plan expects to send, and its bounds at the context it may send.
-fn planned(context: &Context<'_>, member: usize, read: Tokens, budget: Tokens) -> PlannedAlternative {
+fn planned(context: &Context<'_>, member: usize, read: Tokens, budget: Tokens, layout: Layout) -> PlannedAlternative {
     let alternative = context.space.alternatives[member].clone();
     let estimate = match alternative.stage {
         Stage::Answer | Stage::Pack | Stage::Compress => {
-            let mut expected = model::estimate(context.cost, &alternative, read);
+            let mut expected = model::estimate_in(context.cost, &alternative, read, layout);
             let full = model::estimate(context.cost, &alternative, budget);
             if let (Some(tokens), Some(full)) = (&mut expected.tokens, full.tokens) {
                 tokens.high = full.high;
@@ -206,7 +216,10 @@ fn estimate(context: &Context<'_>, winner: &Candidate, chosen: &[PlannedAlternat
     let tokens = match &answer.map(|a| &a.alternative.operator) {
         Some(Operator::Answer { model: Some(m), .. }) => context.cost.catalog.models.get(m).map_or_else(TokenClasses::default, |entry| {
             let (input, _) = model::prompt_tokens(context.cost, m, entry, context_tokens);
-            TokenClasses { input, output: model::output_tokens(context.cost, m, entry).0.value, ..TokenClasses::default() }
+            let output = model::output_tokens(context.cost, m, entry).0.value;
+            let held = prefix::expected(context.cost, m, entry, context.layout(winner), input);
+            let cached_input = held.map_or(Tokens::ZERO, |held| held.prefix.read(input));
+            TokenClasses { input: input - cached_input, cached_input, output, ..TokenClasses::default() }
         }),
         _ => TokenClasses::default(),
     };
@@ -405,6 +418,19 @@ fn unmeasured(context: &Context<'_>, winner: &Candidate, limit: Micros) -> Strin
     }
 }
 
+/// What of the prompt the provider's cache is expected to hold, where a price says that it matters.
+fn prompt_cache(context: &Context<'_>, winner: &Candidate) -> Option<String> {
+    let answer = context.space.frames[winner.frame].answer;
+    let Operator::Answer { model: Some(name), .. } = &context.space.alternatives[answer].operator else { return None };
+    let entry = context.cost.catalog.models.get(name)?;
+    let frame = context.frame(winner);
+    let packed = winner.totals.tokens.get().min(frame.budget.get());
+    let (prompt, _) = model::prompt_tokens(context.cost, name, entry, Tokens((packed as f64 * frame.sent.share()).round() as u64));
+    let held = prefix::expected(context.cost, name, entry, context.layout(winner), prompt)?.prefix;
+    let (of, probability) = (held.of(prompt), held.held.share());
+    Some(format!("prompt cache: {of} of {prompt} tokens expected held by `{name}`, p {probability:.2}"))
+}
+
 fn notes(context: &Context<'_>, winner: &Candidate) -> Vec<String> {
     let mut out: Vec<String> = context.view.goal.what_if.iter().flat_map(|assumed| crate::what_if::words(assumed)).collect();
     if !out.is_empty() {
@@ -425,6 +451,7 @@ fn notes(context: &Context<'_>, winner: &Candidate) -> Vec<String> {
     if context.view.settings.verification_default && context.view.limits.require_verification == Some(false) {
         out.push("verification is switched off by the request".to_owned());
     }
+    out.extend(prompt_cache(context, winner));
     let whole = context.view.intent.evidence.of(ctx_types::intent::EvidenceShape::WholeCorpus);
     if whole > Ppm(500_000) {
         out.push("the goal asks about everything in a source: the answer states how much of it was seen".to_owned());

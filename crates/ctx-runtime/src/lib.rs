@@ -10,7 +10,7 @@
 //! Everything that touches a disk, a socket or a model is a plugin behind `ctx-contracts`; a binary fills the
 //! [`Registry`] and names the plugins in the [`Config`]. This crate holds no provider, no database and no text of a prompt.
 //!
-//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `executor` → `ledger` → `learning` → `estimators` → `feedback` → `explore` → `evaluation` → `shadow` → [`session`] → [`replay`].
+//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `prompts` → `executor` → `ledger` → `learning` → `estimators` → `feedback` → `explore` → `evaluation` → `shadow` → [`session`] → [`replay`].
 
 pub mod config;
 
@@ -28,6 +28,7 @@ mod learning;
 mod ledger;
 mod parts;
 mod prepare;
+mod prompts;
 pub mod ranking;
 mod registry;
 pub mod replay;

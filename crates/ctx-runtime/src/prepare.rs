@@ -9,7 +9,8 @@ use crate::runtime::Inner;
 use crate::stored::Asked;
 use ctx_cost::statistics::Statistics;
 use ctx_plan_cache::{
-    Bypass, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, MissCause, PlanKey, Scope, Stamps, Template, TemplateKey, Verdict,
+    Bypass, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, MissCause, NearKey, PlanKey, Scope, Stamps, Template, TemplateKey,
+    Verdict,
 };
 use ctx_planner::{Inputs, PlanError, Planned, Planner};
 use ctx_types::catalog::SourceState;
@@ -17,8 +18,8 @@ use ctx_types::exploration::Exploration;
 use ctx_types::goal::Hint;
 use ctx_types::plan::{Known, Stamp};
 use ctx_types::{
-    Catalog, Constraints, ContentId, Denial, Goal, Infeasible, Intent, Micros, Plan, Probe, Sensitivity, Settings, SourceName, Status,
-    Weights,
+    Catalog, Constraints, ContentId, Denial, Goal, Infeasible, Intent, Micros, ModelName, Plan, Probe, PromptCache, Sensitivity, Settings,
+    SourceName, Status, Weights,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -181,6 +182,7 @@ struct StampSet {
     epoch: String,
     sources: Vec<SourceName>,
     denials: Vec<Denial>,
+    prompt_caches: BTreeMap<ModelName, PromptCache>,
     stamps: Arc<Stamps>,
 }
 
@@ -194,6 +196,8 @@ pub(crate) struct Request<'a> {
     statistics: &'a Statistics,
     settings: &'a Settings,
     versions: &'a [Stamp],
+    /// What providers may hold of this tenant's prompts.
+    prompt_caches: &'a BTreeMap<ModelName, PromptCache>,
     /// Neither plan nor answer of an earlier request is wanted.
     fresh: bool,
 }
@@ -248,6 +252,7 @@ impl Inner {
         let statistics = self.learning.snapshot();
         let settings = self.settings();
         let versions = snapshot.versions(&sources, &denials, &settings);
+        let prompt_caches = self.prompts.known(&goal.principal.tenant, &catalog, self.now());
         let request = Request {
             goal: &goal,
             limits: &limits,
@@ -257,9 +262,10 @@ impl Inner {
             statistics: &statistics,
             settings: &settings,
             versions: &versions,
+            prompt_caches: &prompt_caches,
             fresh,
         };
-        let Decided { mut choice, probe, told: plan_cache, scope, exploration } = self.decide(&request, mode).await?;
+        let Decided { mut choice, mut probe, told: plan_cache, scope, exploration } = self.decide(&request, mode).await?;
         notes.extend(exploration.as_ref().and_then(|e| if mode.leaves_traces() { explore::ran(e) } else { Some(explore::would(e)) }));
         if mode.leaves_traces() && goal.conversation.is_some() {
             self.raise_talk(&goal, self.said_label(&goal, &limits, &snapshot.catalog, &choice));
@@ -271,6 +277,10 @@ impl Inner {
         let planning = self.parts.clock.monotonic() - start;
         if mode.explains() {
             self.detail(&request, &mut choice, &probe, mode, scope.as_ref()).await;
+        }
+        // After a hit nothing was probed; the rest of the run is planned with what the plan was made with.
+        if mode != Mode::Generic {
+            probe.prompt_caches.clone_from(&prompt_caches);
         }
         Ok(Prepared {
             catalog,
@@ -298,7 +308,10 @@ impl Inner {
         }
         let label = tightest(request.limits, &request.snapshot.catalog, Some(planned));
         let stamps = request.snapshot.stamps(request);
-        self.stored_answer(&PlanKey::literal(&key_input(request)), &stamps, choice, mode, label)
+        let input = key_input(request);
+        let semantic = self.config.runtime.result_cache.semantic_error.0 > 0;
+        let near = semantic.then(|| NearKey::of(&input, &planned.plan.intent));
+        self.stored_answer((&PlanKey::literal(&input), near), &stamps, choice, mode, label)
     }
 
     /// The label that a goal's conversation has by what was said and read in it before: "and now translate that" is as sensitive
@@ -651,7 +664,8 @@ impl Inner {
     }
 
     pub(crate) async fn probe(&self, request: &Request<'_>) -> Probe {
-        self.probe_sources(&request.goal.text, request.sources, &request.snapshot.readers).await
+        let probe = self.probe_sources(&request.goal.text, request.sources, &request.snapshot.readers).await;
+        Probe { prompt_caches: request.prompt_caches.clone(), ..probe }
     }
 
     /// Asks the sources what they know about a text. A source that cannot say is planned with priors.
@@ -723,16 +737,19 @@ impl Snapshot {
         if let Some(set) = kept
             .as_ref()
             .filter(|s| s.tenant == *tenant && s.epoch == epoch && s.sources == request.sources && s.denials == request.denials)
+            .filter(|s| s.prompt_caches == *request.prompt_caches)
         {
             return set.stamps.clone();
         }
-        let fresh = ctx_planner::stamps(&self.catalog, request.sources, request.statistics, tenant, request.denials, request.settings);
+        let Request { sources, denials, statistics, settings, prompt_caches, .. } = request;
+        let fresh = ctx_planner::stamps(&self.catalog, sources, statistics, tenant, denials, settings, prompt_caches);
         let stamps = Arc::new(Stamps::from(fresh));
         *kept = Some(StampSet {
             tenant: tenant.clone(),
             epoch: epoch.to_owned(),
             sources: request.sources.to_vec(),
             denials: request.denials.to_vec(),
+            prompt_caches: request.prompt_caches.clone(),
             stamps: stamps.clone(),
         });
         stamps

@@ -8,6 +8,7 @@ use crate::learning::{Learning, When};
 use crate::ledger::book::{self, AccountRow, Book};
 use crate::parts::Parts;
 use crate::prepare::{Mode, Prepared, Snapshot};
+use crate::prompts::Prompts;
 use crate::stored::Answers;
 use crate::{Config, Registry, RuntimeError, Shared};
 use ctx_contracts::{Clock, IndexEvent, IndexReport, PluginError};
@@ -58,6 +59,7 @@ pub(crate) struct Inner {
     pub(crate) snapshot: Mutex<Option<Arc<Snapshot>>>,
     pub(crate) flights: Flights,
     pub(crate) answers: Arc<Answers>,
+    pub(crate) prompts: Arc<Prompts>,
     cache: Arc<Mutex<PlanCache>>,
     /// Labels of conversations, by tenant and id.
     pub(crate) talks: Mutex<BTreeMap<(String, String), Sensitivity>>,
@@ -110,8 +112,10 @@ impl RuntimeBuilder {
             enabled: self.config.runtime.result_cache.enabled,
             ttl_seconds: self.config.runtime.result_cache.ttl_seconds,
             bytes_max: usize::try_from(self.config.runtime.result_cache.max_bytes).unwrap_or(usize::MAX),
+            semantic_error: self.config.runtime.result_cache.semantic_error,
         };
         let answers = Arc::new(Answers::open(results, store.as_ref(), now).await);
+        let prompts = Arc::new(Prompts::open(store.as_ref(), now).await);
         Ok(Runtime {
             inner: Arc::new(Inner {
                 digest: self.config.digest(),
@@ -123,6 +127,7 @@ impl RuntimeBuilder {
                 snapshot: Mutex::new(None),
                 flights: Flights::default(),
                 answers,
+                prompts,
                 cache: Arc::new(Mutex::new(cache)),
                 finished: Mutex::default(),
                 talks: Mutex::default(),
@@ -182,6 +187,7 @@ impl Runtime {
                 snapshot: Mutex::new(None),
                 flights: Flights::default(),
                 answers: inner.answers.clone(),
+                prompts: inner.prompts.clone(),
                 cache: inner.cache.clone(),
                 finished: Mutex::default(),
                 talks: Mutex::default(),
@@ -351,6 +357,7 @@ impl Runtime {
             bytes
         };
         store.write_blob(CACHE_BLOB, &bytes).await?;
+        self.inner.prompts.close(store, now).await?;
         self.inner.answers.close(store).await
     }
 

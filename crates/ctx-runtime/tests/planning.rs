@@ -6,7 +6,8 @@ use ctx_contracts::{ErrorKind, PluginError};
 use ctx_runtime::{Choice, ExplainOptions};
 use ctx_testkit::catalogs;
 use ctx_testkit::fakes::Reply;
-use ctx_types::{Goal, Status};
+use ctx_types::estimate::TokenClasses;
+use ctx_types::{Goal, Micros, Status, Tokens};
 use world::{QUESTION, World, goal};
 
 #[tokio::test]
@@ -313,4 +314,95 @@ async fn a_conversation_never_becomes_less_sensitive() {
     }
     let open = runtime.run(&said("b", "And how is infeasible reported?")).await.expect("valid");
     assert_eq!((open.outcome.status, calls()), (Status::Completed, 1), "another conversation: {:?}", open.outcome.notes);
+}
+
+/// What was sent lately to a model with a cached price enters the next plan, is shown, and ceases to count when nothing was sent
+/// for a while. Each change is a miss of the plan cache that names it.
+#[tokio::test]
+async fn a_prompt_that_was_sent_lately_is_expected_in_the_providers_cache() {
+    let usage = TokenClasses { input: Tokens(400), cached_input: Tokens(600), output: Tokens(20), ..TokenClasses::default() };
+    let world = World::new().with_model(catalogs::remote_model(), vec![Reply::text("It prints what to relax [1].").using(usage)]);
+    let asked = goal(QUESTION, &["single_shot"]);
+    let runtime = world.runtime().await;
+    let first = runtime.run(&asked).await.expect("valid goal");
+    let plan = |report: &ctx_runtime::RunReport| report.planned.as_ref().expect("a plan").plan.clone();
+    let told = |report: &ctx_runtime::RunReport| plan(report).notes.iter().any(|note| note.starts_with("prompt cache: "));
+    assert_eq!((first.outcome.status, told(&first)), (Status::Completed, false), "{:?}", first.outcome.notes);
+    assert_eq!(first.outcome.spend.tokens.cached_input, Tokens(600), "booked as the provider reports");
+    let counted = first.trace.nodes.iter().find_map(|node| node.actual.prompt);
+    assert!(counted.is_none_or(|prompt| prompt.cached == Tokens(600)));
+    // What repeats is seen when it does: this fake sends no instruction first.
+    assert!(!told(&runtime.run(&asked).await.expect("valid goal")), "one prompt repeats nothing");
+    // Another process over the same store; the words are other words, and what stands before them is the same.
+    runtime.flush().await.expect("the store is writable");
+    let runtime = world.runtime().await;
+    let second = runtime.run(&asked).await.expect("valid goal");
+    assert!(second.trace.plan_cache.contains("prompt cache m changed"), "{}", second.trace.plan_cache);
+    assert!(told(&second), "{:?}", plan(&second).notes);
+    assert!(plan(&second).estimate.cost.value < plan(&first).estimate.cost.value);
+    assert!(plan(&second).estimate.cost_bound == plan(&first).estimate.cost_bound && plan(&second).score.cache.get() > 0);
+    let explained = runtime.explain(&asked, ExplainOptions::default()).await.expect("valid goal").prepared;
+    let third = runtime.run(&asked).await.expect("valid goal");
+    assert_eq!(explained.planned().expect("a plan").plan.id, third.trace.plan, "EXPLAIN's plan is the run's");
+    // Another tenant's prompts are its own.
+    let mut other = asked.clone();
+    other.principal.tenant = "another".to_owned();
+    assert!(!told(&runtime.run(&other).await.expect("valid goal")));
+    world.clock.advance(Micros(301_000_000));
+    let cold = runtime.run(&asked).await.expect("valid goal");
+    assert!(!told(&cold) && cold.trace.plan == first.trace.plan, "{}", cold.trace.plan_cache);
+}
+
+/// Answers for other words: run beside and compared until proven, then given at no cost, and what is not the same is never given.
+#[tokio::test]
+async fn an_answer_to_other_words_is_compared_until_it_is_proven_and_then_given() {
+    let mut world = World::new().with_model(catalogs::local_model(), vec![Reply::text("It prints what to relax [1].")]);
+    world.config.costmodel.estimator = ctx_runtime::config::EstimatorName::Prior;
+    world.config.runtime.result_cache.enabled = true;
+    world.config.runtime.result_cache.semantic_error = ctx_types::Ppm(200_000);
+    let runtime = world.runtime().await;
+    let calls = || world.model.as_ref().expect("a model").requests().len();
+    let subjects = ["plan", "goal", "budget", "limit", "source", "index", "model", "check", "answer", "cache", "ledger", "route"];
+    let (mut compared, mut given) = (0, 0);
+    for round in 0..8 {
+        for subject in subjects {
+            let first = goal(&format!("How is the infeasible {subject} {round} reported?"), &["single_shot"]);
+            let other = goal(&format!("How does the infeasible {subject} {round} get reported?"), &["single_shot"]);
+            let first = runtime.run(&first).await.expect("valid goal");
+            let before = calls();
+            let explained = runtime.explain(&other, ExplainOptions::default()).await.expect("valid goal").prepared.notes;
+            let report = runtime.run(&other).await.expect("valid goal");
+            let told = report.outcome.notes.join("; ") + &explained.join("; ");
+            assert_eq!(report.outcome.answer, first.outcome.answer);
+            if calls() == before {
+                given += 1;
+                assert!(told.contains("an answer to other words") && told.contains("and is given: wrong at most"), "{told}");
+                assert_eq!((report.outcome.spend.calls, report.outcome.spend.cost.0), (0, 0));
+            } else {
+                compared += 1;
+                assert!(told.contains("the answers are compared"), "{told}");
+            }
+        }
+    }
+    assert!(given > 20 && compared > 10, "{given} given, {compared} compared");
+    let counters = runtime.result_cache().1;
+    assert_eq!((counters.semantic_hits, counters.semantic_checks), (given, compared));
+    // Whatever is proven: another number, another thing, the other way round, another tenant.
+    let mut tenant = goal("How does the infeasible plan 0 get reported?", &["single_shot"]);
+    tenant.principal.tenant = "another".to_owned();
+    let strangers = [
+        "How does the infeasible plan 9 get reported?",
+        "How does the infeasible plant 0 get reported?",
+        "How does the infeasible plan 0 not get reported?",
+    ];
+    for stranger in strangers.iter().map(|words| goal(words, &["single_shot"])).chain([tenant]) {
+        let before = calls();
+        runtime.run(&stranger).await.expect("valid goal");
+        assert_eq!(calls(), before + 1, "{}", stranger.text);
+    }
+    // A goal whose words raise its label is neither answered from others' words nor kept for them.
+    let secret = goal("How does the infeasible plan 0 get reported? card 4111 1111 1111 1111", &["single_shot"]);
+    let before = runtime.result_cache().0;
+    runtime.run(&secret).await.expect("valid goal");
+    assert_eq!(runtime.result_cache().0, before);
 }

@@ -58,6 +58,9 @@ pub struct AlternativeEstimate {
 pub struct CallEstimate {
     /// Tokens of the prompt at the context that the plan expects.
     pub input: Tokens,
+    /// Of these the ones that are expected to be read from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<Tokens>,
     /// Tokens of the answer, for this model and kind of goal.
     pub output: Estimated<Tokens>,
     /// Time to the first token.

@@ -10,7 +10,7 @@
 //! assert_eq!(goal.sources.len(), 1);
 //! ```
 //!
-//! Reading order: [`goal`] → [`intent`] → [`catalog`] → [`probe`] → [`alternative`] → [`estimate`] → [`plan`] →
+//! Reading order: [`goal`] → [`intent`] → [`catalog`] → [`probe`] → [`prefix`] → [`alternative`] → [`estimate`] → [`plan`] →
 //! [`outcome`] → [`trace`]; [`passage`] holds what retrieval returns.
 
 pub mod alternative;
@@ -26,6 +26,7 @@ pub mod names;
 pub mod outcome;
 pub mod passage;
 pub mod plan;
+pub mod prefix;
 mod prices;
 pub mod probe;
 pub mod settings;
@@ -44,6 +45,7 @@ pub use names::{ModelName, NameError, Sensitivity, SourceKind, SourceName};
 pub use outcome::{Citation, Outcome, Status};
 pub use passage::{ByteRange, Hit, Passage, Receipt, ReceiptRefresh};
 pub use plan::{Infeasible, Plan, Rejection};
+pub use prefix::{HeldPrefix, PromptCache};
 pub use probe::{Probe, SourceProbe};
 pub use settings::{Denial, Settings};
 pub use trace::Trace;

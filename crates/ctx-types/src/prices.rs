@@ -100,6 +100,14 @@ impl Prices {
             + priced(reasoning, tokens.reasoning)
     }
 
+    /// What a token costs less when a prompt of `input` tokens is read from the provider's cache; `None` where one of the two
+    /// prices is unknown or reading is not cheaper: unknown stays unknown.
+    pub fn cached_saving(&self, input: Tokens) -> Option<PicoUsd> {
+        let held = self.of_prompt(input);
+        let (fresh, cached) = held.input.zip(held.cached_input)?;
+        (cached < fresh).then(|| fresh - cached)
+    }
+
     /// What a call with fresh input costs, unrounded.
     pub fn fresh(&self, input: Tokens, output: Tokens) -> PicoUsd {
         self.bill(&TokenClasses { input, output, ..TokenClasses::default() })

@@ -1,7 +1,7 @@
 //! What the sources say about *this* goal: before planning by bounded look-ups, a pure function of goal text and fingerprints;
 //! when the rest of a run is planned anew, by the lists that were read.
 
-use crate::{AccessPath, Ppm, SourceName, Tokens};
+use crate::{AccessPath, ModelName, Ppm, PromptCache, SourceName, Tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,6 +16,10 @@ pub struct Probe {
     /// Lists that the run has read already, by source: planning the rest of a run fixes these accesses. Empty before a run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub read: BTreeMap<SourceName, ReadList>,
+    /// What providers may still hold of earlier prompts of this tenant, by model. Only models whose price of cached input is
+    /// known and lower; what was not sent lately is absent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prompt_caches: BTreeMap<ModelName, PromptCache>,
 }
 
 /// A source's list as a run has read it.

@@ -151,4 +151,7 @@ pub struct PromptCount {
     pub counted: Tokens,
     /// Input tokens that the provider reported, cached ones included.
     pub reported: Tokens,
+    /// Of these the ones that it read from its prompt cache.
+    #[serde(default)]
+    pub cached: Tokens,
 }

@@ -16,8 +16,13 @@ pub(crate) async fn cache(global: &Global, command: &CacheCommand, out: &Out) ->
             list(&rows, &counters, &session.runtime.pinned_plans(), out)?;
             let (stored, answers) = session.runtime.result_cache();
             if !out.json() && session.runtime.config().runtime.result_cache.enabled {
-                let ResultCounters { hits, misses, saved_cost, saved_time } = answers;
-                out.note(&format!("{stored} answers stored; {hits} given again, {misses} not; {saved_cost} and {saved_time} saved"));
+                let ResultCounters { hits, misses, saved_cost, saved_time, semantic_hits, semantic_checks } = answers;
+                let other_words = match (semantic_hits, semantic_checks) {
+                    (0, 0) => String::new(),
+                    (hits, checks) => format!("; for other words {hits} given, {checks} compared"),
+                };
+                let told = format!("{stored} answers stored; {hits} given again, {misses} not{other_words}");
+                out.note(&format!("{told}; {saved_cost} and {saved_time} saved"));
             }
         }
         CacheCommand::Pin { plan } => {

@@ -7,6 +7,7 @@ use crate::session::Session;
 use ctx_contracts::{Freshness, Store};
 use ctx_types::trace::{NodeStatus, NodeTrace};
 use ctx_types::{Receipt, Trace};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Most traces read from the store.
@@ -83,21 +84,56 @@ pub(crate) fn show(trace: &Trace, out: &Out) -> Result<(), Failure> {
     if out.json() { out.document(trace) } else { out.text(&text(trace)) }
 }
 
+/// A trace as JSON, with what its receipts stand for.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    trace: &'a Trace,
+    /// One per receipt, in the order of nodes and receipts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    originals: Vec<Shortened<'a>>,
+}
+
+/// What was shortened, and its original or why that is not shown.
+#[derive(Serialize)]
+struct Shortened<'a> {
+    node: &'a str,
+    #[serde(flatten)]
+    receipt: &'a Receipt,
+    #[serde(flatten)]
+    original: Original,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Original {
+    Original(String),
+    NotShown(&'static str),
+}
+
 /// One trace, with the originals of what was shortened.
 async fn show_one(trace: &Trace, store: &dyn Store, out: &Out) -> Result<(), Failure> {
-    show(trace, out)?;
-    if out.json() {
-        return Ok(());
+    let mut originals = Vec::new();
+    for (node, receipt) in trace.nodes.iter().flat_map(|node| node.actual.receipts.iter().map(move |receipt| (node, receipt))) {
+        originals.push(Shortened { node: &node.node, receipt, original: original(receipt, store).await? });
     }
-    for receipt in trace.nodes.iter().flat_map(|node| &node.actual.receipts) {
-        out.text(&receipt_text(receipt, &original(receipt, store).await?))?;
+    if out.json() {
+        return out.document(&Shown { trace, originals });
+    }
+    show(trace, out)?;
+    for shortened in &originals {
+        out.text(&receipt_text(shortened.receipt, &shortened.original))?;
     }
     Ok(())
 }
 
 /// What was left out, and the original as it stands, or why it is not shown.
-fn receipt_text(receipt: &Receipt, original: &str) -> String {
+fn receipt_text(receipt: &Receipt, original: &Original) -> String {
     use ctx_explain::escape::line;
+    let original = match original {
+        Original::Original(text) => line(text),
+        Original::NotShown(why) => format!("not shown: {why}").into(),
+    };
     let at = &receipt.locator;
     format!(
         "Shortened: {}:{}:{}-{} by {}: {}; {} of {} tokens sent\n  Original: {}\n",
@@ -109,18 +145,18 @@ fn receipt_text(receipt: &Receipt, original: &str) -> String {
         line(&receipt.omitted),
         receipt.tokens_after,
         receipt.tokens_before,
-        line(original)
+        original
     )
 }
 
 /// The text that was shortened. What has changed since is not served.
-async fn original(receipt: &Receipt, store: &dyn Store) -> Result<String, Failure> {
+async fn original(receipt: &Receipt, store: &dyn Store) -> Result<Original, Failure> {
     Ok(match store.recheck(&receipt.locator, &receipt.fingerprint).await? {
-        Freshness::Changed => "not shown: the file has changed since this run".to_owned(),
-        Freshness::Gone => "not shown: the file is gone".to_owned(),
+        Freshness::Changed => Original::NotShown("the file has changed since this run"),
+        Freshness::Gone => Original::NotShown("the file is gone"),
         Freshness::Current => match store.passage(&receipt.locator.source, &receipt.passage).await? {
-            Some(passage) if passage.fingerprint == receipt.fingerprint => passage.text,
-            _ => "not shown: the source was indexed again since this run and holds it no more".to_owned(),
+            Some(passage) if passage.fingerprint == receipt.fingerprint => Original::Original(passage.text),
+            _ => Original::NotShown("the source was indexed again since this run and holds it no more"),
         },
     })
 }

@@ -41,6 +41,8 @@ const OVERRIDABLE: &[&str] = &[
     "runtime.result_cache.enabled",
     "runtime.result_cache.ttl_seconds",
     "runtime.result_cache.max_bytes",
+    "runtime.result_cache.match",
+    "runtime.result_cache.semantic_error",
     "runtime.durability",
     "budgets.max_tokens",
     "budgets.max_cost_usd",

@@ -200,6 +200,8 @@ pub struct ResultCacheConfig {
     pub ttl_seconds: u64,
     /// Most bytes of all answers.
     pub max_bytes: u64,
+    /// Share of answers given for other words that may be wrong; `match: exact` is none.
+    pub semantic_error: Ppm,
 }
 
 /// One entry of `models.tiers:`.
@@ -484,7 +486,7 @@ impl Default for Config {
                     verifiers: None,
                 },
                 plan_cache: PlanCacheConfig { enabled: true, ttl_seconds: 3600, max_bytes: 64 << 20, semantic_error: Ppm(0) },
-                result_cache: ResultCacheConfig { enabled: false, ttl_seconds: 3600, max_bytes: 16 << 20 },
+                result_cache: ResultCacheConfig { enabled: false, ttl_seconds: 3600, max_bytes: 16 << 20, semantic_error: Ppm(0) },
                 durability: Durability::Async,
             },
             models: Vec::new(),

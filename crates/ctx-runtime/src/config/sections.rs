@@ -3,8 +3,8 @@
 use super::reader::{Findings, Section, nearest};
 use super::tree::{Node, Origin, Value};
 use super::{
-    AutoLabel, CostModelConfig, Durability, EstimatorName, LearningConfig, ObservabilityConfig, Per, PlanCacheConfig, PolicyConfig,
-    Refresh, RetrievalConfig, RuntimeConfig, SOURCE_KINDS, SourceConfig, TenantBudget, Tier, TierPrice, VerificationConfig, advice,
+    AutoLabel, CostModelConfig, Durability, EstimatorName, LearningConfig, ObservabilityConfig, Per, PolicyConfig, Refresh,
+    RetrievalConfig, RuntimeConfig, SOURCE_KINDS, SourceConfig, TenantBudget, Tier, TierPrice, VerificationConfig, advice,
 };
 use ctx_types::goal::UncertainLatency;
 use ctx_types::{AccessPath, Constraints, Micros, ModelName, NanoUsd, PicoUsd, Ppm, Sensitivity, SourceName, Tokens};
@@ -73,20 +73,22 @@ pub(super) fn runtime(mut section: Section, config: &mut RuntimeConfig, findings
     config.plan_cache.enabled = cache.boolean("enabled", findings).unwrap_or(config.plan_cache.enabled);
     config.plan_cache.ttl_seconds = cache.integer("ttl_seconds", "seconds", findings).unwrap_or(config.plan_cache.ttl_seconds);
     config.plan_cache.max_bytes = cache.integer("max_bytes", "bytes", findings).unwrap_or(config.plan_cache.max_bytes);
-    semantic(&mut cache, &mut config.plan_cache, findings);
+    config.plan_cache.semantic_error = semantic(&mut cache, findings).unwrap_or(config.plan_cache.semantic_error);
     cache.finish(findings);
     let mut results = section.section("result_cache", findings);
     config.result_cache.enabled = results.boolean("enabled", findings).unwrap_or(config.result_cache.enabled);
     config.result_cache.ttl_seconds = results.integer("ttl_seconds", "seconds", findings).unwrap_or(config.result_cache.ttl_seconds);
     config.result_cache.max_bytes = results.integer("max_bytes", "bytes", findings).unwrap_or(config.result_cache.max_bytes);
+    config.result_cache.semantic_error = semantic(&mut results, findings).unwrap_or(config.result_cache.semantic_error);
     results.finish(findings);
     let durabilities = [("none", Durability::None), ("async", Durability::Async), ("sync", Durability::Sync)];
     config.durability = choice(&mut section, "durability", &durabilities, findings).unwrap_or(config.durability);
     section.finish(findings);
 }
 
-/// `match: semantic` takes a decision of a similar goal while at most this share of them is wrong.
-fn semantic(cache: &mut Section, config: &mut PlanCacheConfig, findings: &mut Findings) {
+/// `match: semantic` takes a decision of a similar goal, or an answer to other words that ask the same, while at most this share of
+/// them is wrong.
+fn semantic(cache: &mut Section, findings: &mut Findings) -> Option<Ppm> {
     const DEFAULT: Ppm = Ppm(10_000);
     let matched = choice(cache, "match", &[("exact", false), ("semantic", true)], findings);
     let (origin, path) = (cache.origin().clone(), cache.key("semantic_error"));
@@ -98,9 +100,7 @@ fn semantic(cache: &mut Section, config: &mut PlanCacheConfig, findings: &mut Fi
     if share.is_some() && matched != Some(true) {
         findings.problem(&origin, &path, "a share of wrong matches belongs to match: semantic", Some("add match: semantic".to_owned()));
     }
-    if matched == Some(true) {
-        config.semantic_error = share.map_or(DEFAULT, Ppm::from_share);
-    }
+    matched.map(|semantic| if semantic { share.map_or(DEFAULT, Ppm::from_share) } else { Ppm(0) })
 }
 
 fn plugins(mut section: Section, config: &mut RuntimeConfig, findings: &mut Findings) {

@@ -200,11 +200,12 @@ impl Run {
             let used = planned.plan.sources.iter().filter(|source| several || source.used);
             let asked: Vec<SourceName> = used.map(|source| source.source.clone()).collect();
             let ask = context.inner.probe_sources(&context.prepared.goal.text, &asked, &context.prepared.readers);
-            tokio::select! {
+            let probe = tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => Probe::default(),
                 probe = ask => probe,
-            }
+            };
+            Probe { prompt_caches: known.prompt_caches.clone(), ..probe }
         } else {
             known.clone()
         };

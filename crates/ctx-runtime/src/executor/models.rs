@@ -4,7 +4,9 @@
 //! asked. Missing usage is charged at our own count and marked; statistics never see it.
 
 use super::Context;
+use super::node::layout_of;
 use crate::ledger::{Actual, Bound, Reservation};
+use crate::prompts::Call;
 use async_trait::async_trait;
 use ctx_contracts::{ErrorKind, FinishReason, ModelAccess, ModelRequest, ModelResponse, PluginError};
 use ctx_cost::statistics::{Field, StatKey};
@@ -12,7 +14,7 @@ use ctx_types::catalog::TokenizerFamily;
 use ctx_types::estimate::TokenClasses;
 use ctx_types::id::sha256_hex;
 use ctx_types::trace::{CallTiming, PromptCount};
-use ctx_types::{Bucket, Estimated, ModelEntry, ModelName, NanoUsd, Tokens};
+use ctx_types::{Bucket, Estimated, Layout, ModelEntry, ModelName, NanoUsd, Sensitivity, Tokens};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tokens a wire adds per message (role, separators): the largest of the known chat formats, rounded up.
@@ -111,6 +113,24 @@ impl Ledgered {
         Some(Tokens(request.messages.iter().map(|message| u64::from(counter.count(&message.content))).sum()))
     }
 
+    /// Remembers what was sent, where a provider's cache has a price. Of what may not leave hashes alone, nothing is kept.
+    fn remember(&self, entry: &ModelEntry, request: &ModelRequest, response: &ModelResponse, bound: Tokens) {
+        let context = &self.context;
+        if entry.prices.cached_saving(Tokens::ZERO).is_none() || context.sensitivity >= Sensitivity::Confidential {
+            return;
+        }
+        let reported = response.usage.as_ref();
+        let call = Call {
+            tenant: &context.prepared.goal.principal.tenant,
+            model: &request.model,
+            layout: context.prepared.planned().map_or(Layout::ContextFirst, |planned| layout_of(planned)),
+            messages: &request.messages,
+            tokens: reported.map_or(bound, prompt_of),
+            cached: reported.map(|usage| usage.cached_input),
+        };
+        context.inner.prompts.sent(&call, context.inner.now());
+    }
+
     async fn reserve(&self, request: &ModelRequest, bound: Bound) -> Result<Reservation, PluginError> {
         self.context.ledger.reserve(bound).await.map_err(|refusal| {
             PluginError::new(refusal.kind(), format!("calling model {}", request.model), refusal.to_string())
@@ -167,11 +187,13 @@ impl ModelAccess for Ledgered {
                         elapsed: response.elapsed,
                         output: usage.output + usage.reasoning,
                     });
-                    calls.prompt = response
-                        .usage
-                        .zip(self.counted("o200k", &request))
-                        .map(|(usage, counted)| PromptCount { counted, reported: usage.input + usage.cached_input + usage.cache_write });
+                    calls.prompt = response.usage.zip(self.counted("o200k", &request)).map(|(usage, counted)| PromptCount {
+                        counted,
+                        reported: prompt_of(&usage),
+                        cached: usage.cached_input,
+                    });
                 });
+                self.remember(&entry, &request, &response, input);
                 match dropped(&response, self.input_least(&entry, &request)) {
                     Some(cause) => Err(PluginError::new(ErrorKind::ContextOverflow, format!("calling model {}", request.model), cause)
                         .with_hint(
@@ -204,11 +226,16 @@ const DROP_TOLD_FROM: Tokens = Tokens(400);
 /// Share of the fewest possible tokens from which a report is believed: counts of the same text differ by a few percent.
 const REPORT_LEAST_PERCENT: u64 = 90;
 
+/// Tokens of a prompt as the provider reports them, cached ones included.
+fn prompt_of(usage: &TokenClasses) -> Tokens {
+    usage.input + usage.cached_input + usage.cache_write
+}
+
 /// Whether the server saw less than was sent: some servers cut a long prompt silently and answer the rest. Such an answer was
 /// made without its evidence.
 fn dropped(response: &ModelResponse, least: Option<Tokens>) -> Option<String> {
     let (usage, least) = (response.usage?, least?);
-    let seen = usage.input + usage.cached_input + usage.cache_write;
+    let seen = prompt_of(&usage);
     let short = least >= DROP_TOLD_FROM && seen > Tokens::ZERO && seen.get() * 100 < least.get() * REPORT_LEAST_PERCENT;
     short.then(|| format!("truncated by the server: it reports {seen} input tokens, at least {least} were sent"))
 }

@@ -341,7 +341,7 @@ async fn permitted(context: &Context, model: Option<&ModelName>, passages: &[Con
     (kept, notes)
 }
 
-fn layout_of(planned: &ctx_planner::Planned) -> Layout {
+pub(super) fn layout_of(planned: &ctx_planner::Planned) -> Layout {
     let found = planned.graph.nodes.iter().find_map(|node| match node.op {
         NodeOp::Pack { layout, .. } => Some(layout),
         _ => None,

@@ -4,7 +4,7 @@
 //! ```text
 //! source orders tables passages=80             (a table of so many rows)
 //! source docs passages=5000 tokens=1000000 no-statistics no-embeddings empty unavailable="…" sensitivity=… roles=a,b paths=bm25
-//! model premium remote window=200000 accepts=internal price=3/15 price=unknown unavailable="…"     (dollars per million)
+//! model premium remote window=200000 accepts=internal price=3/15 cached=0.3 price=unknown unavailable="…"     (dollars per million)
 //! without single_shot            removes a strategy, layout, fuse method or verifier
 //! verifier support no-citations  · approval · refinements (a reranker, two compressors) · remote-reranker NAME
 //! ```
@@ -17,8 +17,8 @@ use ctx_types::catalog::{Availability, SourceState};
 use ctx_types::goal::Hint;
 use ctx_types::probe::{IdentifierHits, ReadList, SourceProbe, TermFrequency};
 use ctx_types::{
-    Catalog, Constraints, Denial, Goal, Micros, ModelEntry, ModelName, NanoUsd, PicoUsd, Ppm, Settings, SourceEntry, SourceKind,
-    SourceName, Tokens,
+    Catalog, Constraints, Denial, Goal, HeldPrefix, Micros, ModelEntry, ModelName, NanoUsd, PicoUsd, Ppm, Settings, SourceEntry,
+    SourceKind, SourceName, Tokens,
 };
 use serde::de::DeserializeOwned;
 use std::fmt::Write;
@@ -153,6 +153,8 @@ fn model(words: &[String]) -> Result<ModelEntry, String> {
             ("window", n) => entry.context_window = Some(Tokens(number(n)?)),
             ("accepts", label) => entry.accepts = named(label)?,
             ("unavailable", reason) => entry.availability = Availability::Unavailable { reason: reason.to_owned() },
+            ("cached", "unknown") => entry.prices.cached_input = None,
+            ("cached", dollars) => entry.prices.cached_input = Some(PicoUsd((number::<f64>(dollars)? * 1e6).round() as i64)),
             ("price", "unknown") => (entry.prices.input, entry.prices.output) = (None, None),
             ("price", dollars) => {
                 // A dollar per million tokens is a million pico-dollars per token.
@@ -195,7 +197,8 @@ fn listing(catalog: &Catalog) -> String {
     out
 }
 
-/// `docs plan=40 infeas=3 id:CVE-2024-1234=2 centroid=0.31`; `orders p=0.87 reading="number of rows" refusal="…"`; `read docs path=bm25 k=50 evidence=0.10,0.15`: what a run has read
+/// `docs plan=40 infeas=3 id:CVE-2024-1234=2 centroid=0.31`; `orders p=0.87 reading="number of rows" refusal="…"`; `read docs path=bm25 k=50 evidence=0.10,0.15`: what a run has read;
+/// `prompt-cache premium layout=context_first head=96 repeats=0.6 held=0.8`: what its provider may hold of earlier prompts
 pub(super) fn probe(world: &mut World, input: &str) -> Printed {
     world.probe = catalogs::probe(&[]);
     for line in lines(input) {
@@ -204,6 +207,10 @@ pub(super) fn probe(world: &mut World, input: &str) -> Printed {
             let evidence = of("evidence=")?.split(',').map(|p| number(p).map(Ppm::from_share)).collect::<Result<_, _>>()?;
             let list = ReadList { path: named(of("path=")?)?, k: number(of("k=")?)?, evidence };
             world.probe.read.insert(SourceName::new(line[1].as_str()).map_err(|e| e.to_string())?, list);
+            continue;
+        }
+        if line[0] == "prompt-cache" {
+            prompt_cache(world, &line)?;
             continue;
         }
         let of = |key: &str| line.iter().find_map(|w| w.strip_prefix(key));
@@ -225,6 +232,18 @@ pub(super) fn probe(world: &mut World, input: &str) -> Printed {
         world.probe.sources.insert(SourceName::new(line[0].as_str()).map_err(|e| e.to_string())?, said);
     }
     Ok(String::new())
+}
+
+fn prompt_cache(world: &mut World, line: &[String]) -> Result<(), String> {
+    let of = |key: &str| line.iter().find_map(|w| w.strip_prefix(key)).ok_or_else(|| format!("`prompt-cache` needs {key}"));
+    let held = HeldPrefix {
+        head: Tokens(number(of("head=")?)?),
+        repeats: Ppm::from_share(number(of("repeats=")?)?),
+        held: Ppm::from_share(number(of("held=")?)?),
+    };
+    let model = ModelName::new(line[1].as_str()).map_err(|e| e.to_string())?;
+    world.probe.prompt_caches.entry(model).or_default().layouts.insert(named(of("layout=")?)?, held);
+    Ok(())
 }
 
 /// The words; a request stays as it is.
