@@ -6,6 +6,7 @@
 //!   token counts, intent and questions over tables.
 //! - `cargo run -p ctx-benchmarks --bin statistics_figures -- DATA OUT` measures intervals of latency, quotes and shares of cached
 //!   prefixes on recorded requests.
+//! - `cargo run -p ctx-benchmarks --bin local_quotes -- DATA OUT URL` quotes and makes runs of a real model that is served at URL.
 //! - `cargo run --release -p ctx-benchmarks --bin learning -- DATA OUT [WHICH...]` measures what a goal's text says of a model's answer:
 //!   calibration, routing between two tiers and among many models.
 //! - `cargo bench -p ctx-benchmarks` times planning, the plan cache, retrieval and indexing without any data set.
@@ -21,6 +22,7 @@ pub mod figure;
 pub mod fitting;
 pub mod intent;
 pub mod learning;
+pub mod local_quotes;
 pub mod machine;
 pub mod matching;
 pub mod pii;

@@ -36,12 +36,23 @@ struct Call {
 }
 
 /// Actuals inside their quotes.
-#[derive(Default)]
-struct Held {
-    n: usize,
-    cost: usize,
-    latency: usize,
-    tokens: usize,
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held {
+    /// Runs judged.
+    pub n: usize,
+    /// Of these inside in dollars.
+    pub cost: usize,
+    /// In time.
+    pub latency: usize,
+    /// In tokens.
+    pub tokens: usize,
+    /// Tokens below the quote, and above it.
+    pub tokens_missed: (usize, usize),
+}
+
+/// Recorded runs beside their quotes; `None`: planning failed.
+pub fn recorded_runs(requests: &[Request]) -> Option<Held> {
+    Some(recorded(requests)?.0)
 }
 
 /// One row per quantity and kind of run; `None`: planning failed, which is a defect.
@@ -59,7 +70,7 @@ pub fn figures(requests: &[Request]) -> Option<Vec<Row>> {
             let (p, error) = share(hits, held.n);
             rows.push(
                 Row { at_most: None, ..within(format!("quote of {quantity}, {name}"), p, 0.9, 0.03, how(held.n, what)) }
-                    .beside(format!("± {:.1} standard error", 100.0 * error)),
+                    .beside(beside(quantity, held, error)),
             );
         }
     }
@@ -74,6 +85,14 @@ pub fn figures(requests: &[Request]) -> Option<Vec<Row>> {
         rows.push(within(format!("quote of {quantity}, all"), p, 0.9, 0.03, all).beside(format!("± {:.1} standard error", 100.0 * error)));
     }
     Some(rows)
+}
+
+/// The standard error; of tokens, also on which side they lie outside: where answers are cut at a limit that most of them reach,
+/// nothing lies above, and ends with equal tails hold 95 %.
+fn beside(quantity: &str, held: &Held, error: f64) -> String {
+    let (below, above) = held.tokens_missed;
+    let sides = if quantity == "tokens" { format!("; {below} below, {above} above") } else { String::new() };
+    format!("± {:.1} standard error{sides}", 100.0 * error)
 }
 
 fn recorded(requests: &[Request]) -> Option<(Held, usize)> {
@@ -141,6 +160,8 @@ fn judge(train: &[Call], test: &[Call], held: &mut Held) -> Option<()> {
         held.n += 1;
         held.cost += usize::from(answer.actual.cost.is_some_and(|cost| quote.cost.low <= cost && cost <= quote.cost.high));
         held.tokens += usize::from(answer.actual.tokens.is_some_and(|tokens| quote.tokens.low <= tokens && tokens <= quote.tokens.high));
+        held.tokens_missed.0 += usize::from(answer.actual.tokens.is_some_and(|tokens| tokens < quote.tokens.low));
+        held.tokens_missed.1 += usize::from(answer.actual.tokens.is_some_and(|tokens| tokens > quote.tokens.high));
         held.latency += usize::from(quote.latency.low <= elapsed && elapsed <= quote.latency.high);
     }
     Some(())
