@@ -244,7 +244,7 @@ mod tests {
 
     fn names(typed: &[&str], configured: &[&str]) -> Result<Vec<String>, String> {
         let typed: Vec<String> = typed.iter().map(|text| (*text).to_owned()).collect();
-        let at = |name: &str| (SourceName::new(name).expect("name"), SourceConfig::at(name.into()));
+        let at = |name: &str| (SourceName::new(name).expect("name"), SourceConfig::at(name));
         let sources = configured.iter().map(|name| at(name)).collect();
         let configured = Configured { sources: &sources, place: "ctxrt.yaml" };
         let found = resolve(&typed, configured).map_err(|failure| format!("{failure:?}"))?;
