@@ -6,11 +6,11 @@
 
 use crate::figure::Figure;
 use crate::planning::Scene;
-use crate::templates::{Bench, CHANGES, NOW, REGRET_MOST, cached, empty, probe};
+use crate::templates::{Bench, CHANGES, NOW, REGRET_MOST, cached, empty, probe, shared};
 use ctx_plan_cache::{ABSENT_VERSION, CurrentStamps, Lookup, PlanCache, PlanKey, Settings, Stamps, Verdict};
 use ctx_planner::Planner;
 use ctx_types::plan::Stamp;
-use ctx_types::{Goal, PicoUsd, Ppm};
+use ctx_types::{Goal, PicoUsd, Plan, Ppm};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -96,11 +96,11 @@ impl<'a, 'b> Stream<'a, 'b> {
             _ => self.cache.lookup_template(&key, tenant, &current, NOW),
         };
         let Some(cold) = bench.cold(scene, goal, &said) else { return };
-        let shared = match &found {
+        let made = match &found {
             Lookup::Near { known, .. } => bench.made_of(scene, known, goal, &said).map(Arc::new),
             found => found.hit().map(|entry| entry.plan.clone()),
         };
-        let served = literal.clone().or(shared);
+        let served = literal.clone().or(made);
         let Some(served) = served else {
             if foreign {
                 return;
@@ -132,6 +132,14 @@ impl<'a, 'b> Stream<'a, 'b> {
         let across =
             (foreign && !made_anew) || served.stamps.iter().any(outdated) || by.principal != goal.principal || by.weights != goal.weights;
         self.tally.across += u64::from(across);
+        if literal.is_none() && self.rule != Rule::Fixed {
+            // As the runtime does: asked in these words again, it is a literal hit.
+            let own = match &found {
+                Lookup::Near { .. } => Plan::clone(&served),
+                _ => bench.bound(&served, goal, intent),
+            };
+            self.cache.insert(words, shared(own, said.goal_tokens), &current);
+        }
         match (literal.is_some(), &found) {
             (true, _) => self.tally.literal += 1,
             (false, Lookup::Near { .. }) => {

@@ -91,6 +91,12 @@ impl Bench<'_> {
         }
     }
 
+    /// A decision under another goal's words.
+    pub(crate) fn bound(&self, template: &Plan, goal: &Goal, intent: Intent) -> Plan {
+        let bound = self.planner.finish(template.clone()).and_then(|template| self.planner.bind(&template, goal, intent, ""));
+        bound.expect("a decision that was planned before").plan
+    }
+
     /// Score that a decision has for this goal; none if no plan of its shape is possible.
     pub(crate) fn score_as(&self, scene: &Scene, template: &Plan, goal: &Goal, probe: &Probe, cold: &Plan) -> Option<i64> {
         if template.decides_as(cold) {
@@ -163,9 +169,13 @@ impl Bench<'_> {
 }
 
 pub(crate) fn cached(planned: Planned, tokens: Tokens) -> CachedPlan {
+    shared(planned.plan, tokens)
+}
+
+pub(crate) fn shared(plan: Plan, tokens: Tokens) -> CachedPlan {
     CachedPlan {
         kind: EntryKind::Literal,
-        plan: Arc::new(planned.plan),
+        plan: Arc::new(plan),
         label: Sensitivity::Public,
         planning: Micros(700),
         planned_at: NOW,
