@@ -1,9 +1,12 @@
 //! What statistics cost at run time: `cargo run --release -p ctx-cost --example statistics_cost`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
+use ctx_cost::neural::{Estimators, Examples, Fitted, Mode};
 use ctx_cost::statistics::{Field, Observation, SizeClass, StatKey, Statistics};
 use ctx_types::{AccessPath, Bucket, Certainty, Estimated, Micros};
+use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 const NOW: u64 = 1_700_000_000;
@@ -28,6 +31,15 @@ fn main() {
     timed("correct 10,000 estimates", || {
         for i in 0..10_000 {
             black_box(statistics.corrected(&keys[i % keys.len()], prior.clone()));
+        }
+    });
+    let examples = Examples::default().with(&outcomes);
+    let fitted = timed("fit networks on the latest outcomes", || Fitted::of(&examples, "default", 1, NOW));
+    let estimators = Estimators::new(Mode::Neural, BTreeMap::from([("default".to_owned(), fitted)]));
+    let neural = statistics.with_estimators(Arc::new(estimators));
+    timed("estimate 10,000 by network", || {
+        for i in 0..10_000 {
+            black_box(neural.corrected(&keys[i % keys.len()], prior.clone()));
         }
     });
 }

@@ -30,16 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let said = || source_probe(&[("plan", 40), ("infeas", 3), ("decid", 25)], &[]);
         let probe = probe(&[("docs", said()), ("logs", said()), ("runbooks", said())]);
         let goal = Goal::new("How does the planner decide that a plan is infeasible?");
-        let inputs = Inputs {
-            goal: &goal,
-            limits: &limits,
-            catalog,
-            probe: &probe,
-            statistics,
-            denials: &[],
-            settings: &settings,
-            versions: None,
-        };
+        let inputs =
+            Inputs { goal: &goal, limits: &limits, catalog, probe: &probe, statistics, denials: &[], settings: &settings, versions: None };
         let mut nanos = Vec::new();
         let mut last = None;
         for _ in 0..2_000 {
