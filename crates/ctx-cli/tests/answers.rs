@@ -226,3 +226,58 @@ fn a_configured_name_keeps_its_label_and_readers() {
         assert!(done.code != 0 && !done.out.contains("03:15"), "nobody of hr asks: {typed}: {}\n{}", done.out, done.err);
     }
 }
+
+#[test]
+fn a_configured_model_that_cannot_be_used_is_told() {
+    let world = World::with_docs();
+    world.write(
+        "ctxrt.yaml",
+        "models:\n  tiers:\n  - {name: small, provider: openai_compatible, base_url: 'http://127.0.0.1:9', model: m, api_key_env: NO_SUCH_KEY}\n",
+    );
+    let done = world.run(&["run", QUESTION, "--source", "docs=docs"]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert_eq!(done.err.matches("model `small` is not available: ").count(), 1, "{}", done.err);
+}
+
+#[test]
+fn a_value_that_does_not_exist_is_told_once_and_where() {
+    let world = World::with_docs();
+    world.write("ctxrt.yaml", "policy: {engine: cedar}\nsources:\n  payroll: {path: docs, kind: spreadsheet}\n");
+    let done = world.run(&["sources"]);
+    assert_eq!((done.code, done.err.matches("builtin").count()), (2, 1), "{}", done.err);
+    assert!(done.err.contains("sources.payroll.kind"), "{}", done.err);
+}
+
+#[test]
+fn shortening_that_nobody_would_read_is_told_as_the_reason() {
+    let world = World::with_docs();
+    let done = world.run(&["run", QUESTION, "--source", "docs=docs", "--force", "compress:extractive"]);
+    assert_eq!((done.code, done.out.as_str()), (3, ""), "{}", done.err);
+    assert!(done.err.contains("no model reads them"), "{}", done.err);
+}
+
+#[test]
+fn a_fused_list_has_its_own_tokens_and_the_pack_its_own() {
+    let world = World::with_docs();
+    for at in 0..30 {
+        world.write(
+            &format!("docs/more{at}.md"),
+            format!("# Cluster {at}\n\nThe cluster {at} is restarted by hand when its disk {at} is full.\n"),
+        );
+    }
+    let (code, value) = world.json(&["explain", QUESTION, "--source", "docs=docs", "--analyze", "--json"]);
+    assert_eq!(code, 0, "{value}");
+    let mut seen = Vec::new();
+    numbers(&value["plan"]["root"], &mut seen);
+    let most = seen.iter().filter_map(|(passages, tokens)| Some((passages.as_u64()?, tokens.as_u64()?))).collect::<Vec<_>>();
+    let all = most.iter().max().expect("a list");
+    assert!(most.iter().any(|node| node.0 < all.0 && node.1 < all.1), "a list holds more than what is packed of it: {most:?}");
+    assert!(most.iter().all(|node| node.0 == all.0 || node.1 < all.1), "{most:?}");
+}
+
+/// Passages and tokens of every node that ran.
+fn numbers(node: &Value, seen: &mut Vec<(Value, Value)>) {
+    let actual = &node["actual"]["numbers"];
+    seen.push((actual["passages"].clone(), actual["tokens"].clone()));
+    node["children"].as_array().into_iter().flatten().for_each(|child| numbers(child, seen));
+}

@@ -188,6 +188,9 @@ fn a_recorded_run_is_replayed_by_another_process_and_an_edited_source_shows() {
     let plan = elsewhere.run(&["replay", &bundle.to_string_lossy(), "--plan-only"]);
     assert_eq!((plan.code, plan.out.contains("byte for byte")), (0, true), "{}", plan.err);
 
+    let without = elsewhere.run(&["replay", &bundle.to_string_lossy()]);
+    assert!(without.code != 0 && without.err.contains("source docs") && without.err.contains("--source docs=PATH"), "{}", without.err);
+
     world.write("docs/restart.md", "# Restart\n\n## Staging\n\nThe staging cluster is restarted every noon by the job noon-restart.\n");
     world.run(&["index", "--source", "docs=docs"]);
     let changed = world.run(&["replay", "run.json", "--source", "docs=docs"]);

@@ -181,6 +181,18 @@ mod tests {
     }
 
     #[test]
+    fn the_head_of_a_table_is_no_answer() {
+        let table = "| exit code | meaning |\n|---|---|\n| 3 | infeasible, no plan meets the limits |\n| 6 | a budget ran out |\n";
+        let context = [passage(1, table)];
+        let said = answer("Which exit code means that a budget ran out?", "en", &context, Ppm(800_000));
+        assert!(said.text.starts_with("| 6 | a budget ran out | [1]"), "{said:?}");
+        let locator = &said.citations[0].locator;
+        assert_eq!((locator.line_start, locator.line_end), (13, 13), "the row's own line");
+        let said = answer("Which exit code means what?", "en", &context, Ppm(800_000));
+        assert!(!said.text.contains("---"), "{said:?}");
+    }
+
+    #[test]
     fn words_to_look_for_are_no_question_that_a_sentence_quotes() {
         for (goal, text) in [("boiler pressure", "The boiler pressure is 4 bar."), ("sku-73105", "The item SKU 73105 is a brass hinge.")] {
             let mut context = [passage(1, text)];

@@ -1,4 +1,4 @@
-//! Sentences of a passage, as byte spans. Blocks first (blank lines, headings, list items, fences), then sentences within a
+//! Sentences of a passage, as byte spans. Blocks first (blank lines, headings, list items, rows, fences), then sentences within a
 //! block, so that a hard-wrapped line does not end one. Code stays whole.
 
 use ctx_types::passage::Locator;
@@ -21,13 +21,15 @@ const ABBREVIATIONS: &[&str] =
 /// Longest sentence kept whole; a longer one is prose without stops, cut at a space.
 const SENTENCE_BYTES_MAX: usize = 1_200;
 
-/// Spans of all sentences, in order, without surrounding blanks; no span is empty.
+/// Spans of all sentences, in order, without surrounding blanks; no span is empty. A row of a table is one, and what heads
+/// its columns is a heading.
 pub fn sentences(text: &str) -> Vec<Span> {
     let mut out = Vec::new();
     for (start, end, kind) in blocks(text) {
         match kind {
             Block::Code => push(text, start, end, false, &mut out),
             Block::Heading => push(text, start, end, true, &mut out),
+            Block::Row => push(text, start, end, false, &mut out),
             Block::Prose => prose(text, start, end, &mut out),
         }
     }
@@ -129,6 +131,8 @@ enum Block {
     Prose,
     Heading,
     Code,
+    /// One row of a table.
+    Row,
 }
 
 fn blocks(text: &str) -> Vec<(usize, usize, Block)> {
@@ -136,7 +140,8 @@ fn blocks(text: &str) -> Vec<(usize, usize, Block)> {
     let mut at = 0;
     let mut fenced: Option<usize> = None;
     let mut open: Option<usize> = None;
-    for raw in text.split_inclusive('\n') {
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(raw) = lines.next() {
         let (start, end) = (at, at + raw.len());
         at = end;
         let line = raw.trim();
@@ -151,6 +156,18 @@ fn blocks(text: &str) -> Vec<(usize, usize, Block)> {
             continue;
         }
         if fenced.is_some() {
+            continue;
+        }
+        if line.starts_with('|') {
+            if let Some(begin) = open.take() {
+                out.push((begin, start, Block::Prose));
+            }
+            // What heads the columns, and the rule below it, say nothing by themselves.
+            let heads = is_rule(line) || lines.peek().is_some_and(|next| is_rule(next.trim()));
+            match out.last_mut().filter(|last| is_rule(line) && last.1 == start && last.2 == Block::Heading) {
+                Some(head) => head.1 = end,
+                None => out.push((start, end, if heads { Block::Heading } else { Block::Row })),
+            }
             continue;
         }
         let heading = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
@@ -175,8 +192,13 @@ fn blocks(text: &str) -> Vec<(usize, usize, Block)> {
     out
 }
 
+/// The rule between a table's head and its rows: `|---|:-:|`.
+fn is_rule(line: &str) -> bool {
+    line.starts_with('|') && line.contains('-') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
+}
+
 fn starts_item(line: &str) -> bool {
-    let bullet = ["- ", "* ", "+ ", "• ", "| "].iter().any(|b| line.starts_with(b));
+    let bullet = ["- ", "* ", "+ ", "• "].iter().any(|b| line.starts_with(b));
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     bullet
         || (digits > 0
@@ -267,6 +289,18 @@ mod tests {
     fn code_stays_whole_and_cjk_ends_at_its_stop() {
         assert_eq!(texts("```\nlet a. B\nx\n```\n会議。次へ。"), ["```\nlet a. B\nx\n```", "会議。", "次へ。"]);
         assert!(texts(" \n\n").is_empty());
+    }
+
+    #[test]
+    fn a_row_of_a_table_is_one_unit_and_its_head_is_none() {
+        let text = "Codes:\n| exit code | meaning |\n|---|:-:|\n| 3 | infeasible. No plan fits. |\n|10|store|\nAfter it.\n";
+        assert_eq!(
+            texts(text),
+            ["Codes:", "| exit code | meaning |\n|---|:-:|", "| 3 | infeasible. No plan fits. |", "|10|store|", "After it."]
+        );
+        let heads: Vec<bool> = sentences(text).iter().map(|span| span.heading).collect();
+        assert_eq!(heads, [false, true, false, false, false]);
+        assert!(sentences("|---|---|\n| 3 | a |")[0].heading, "a passage that begins within its head");
     }
 
     fn at(path: &str, start: u64, text: &str) -> Locator {

@@ -2,6 +2,7 @@
 
 use crate::conflict::Findings;
 use crate::write::{self, Context};
+use ctx_candidates::rules::NO_FRAME;
 use ctx_optimizer::constraints::Limit;
 use ctx_types::plan::Relaxation;
 use ctx_types::{Infeasible, Operator, Stage};
@@ -54,9 +55,13 @@ fn fastest_model(context: &Context<'_>) -> Option<String> {
 /// A stage that pruning left empty, with the rule that removed most of it and its reason. What rules refuse (sensitivity,
 /// permissions, policy) is never offered as a relaxation.
 fn emptied(context: &Context<'_>) -> Option<(String, String, String)> {
-    let stages = [Stage::Answer, Stage::Verify, Stage::Pack, Stage::Fuse];
-    let empty = stages.into_iter().find(|s| !context.space.alternatives.iter().any(|a| a.stage == *s))?;
-    let removed: Vec<_> = context.space.pruned.iter().filter(|p| p.alternative.stage == empty).collect();
+    let stages = [Stage::Answer, Stage::Verify, Stage::Pack, Stage::Fuse, Stage::Rerank, Stage::Compress];
+    let removed_of = |stage: &Stage| context.space.pruned.iter().filter(|p| p.alternative.stage == *stage).collect::<Vec<_>>();
+    let empty: Vec<Stage> = stages.into_iter().filter(|s| !context.space.alternatives.iter().any(|a| a.stage == *s)).collect();
+    // What is left without a partner is emptied by another stage: that one has a rule for each of its alternatives.
+    let by_rules = |stage: &&Stage| removed_of(stage).iter().all(|pruned| pruned.rule != NO_FRAME);
+    let empty = empty.iter().find(by_rules).or(empty.first())?;
+    let removed = removed_of(empty);
     let Some(first) = removed.first() else {
         return Some((empty.to_string(), "capabilities".to_owned(), "nothing in this build offers one".to_owned()));
     };

@@ -13,13 +13,13 @@ use ctx_plan_cache::{
     Verdict,
 };
 use ctx_planner::{Inputs, PlanError, Planned, Planner};
-use ctx_types::catalog::SourceState;
+use ctx_types::catalog::{Availability, SourceState};
 use ctx_types::exploration::Exploration;
 use ctx_types::goal::Hint;
 use ctx_types::plan::{Known, Stamp};
 use ctx_types::{
-    Catalog, Constraints, ContentId, Denial, Goal, Infeasible, Intent, Micros, ModelName, Plan, Probe, PromptCache, Sensitivity, Settings,
-    SourceName, Status, Weights,
+    Catalog, Constraints, ContentId, Denial, Goal, Infeasible, Intent, Micros, ModelEntry, ModelName, Operator, Plan, Probe, PromptCache,
+    Sensitivity, Settings, SourceName, Stage, Status, Strategy, Weights,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -270,6 +270,7 @@ impl Inner {
         if mode.leaves_traces() && goal.conversation.is_some() {
             self.raise_talk(&goal, self.said_label(&goal, &limits, &snapshot.catalog, &choice));
         }
+        notes.extend(unusable(&choice, &catalog));
         let stored = self.answer_beside(&request, &choice, mode, scope.is_some());
         if let Some(asked) = stored.as_ref().filter(|asked| mode.explains() || asked.given.is_some()) {
             notes.push(asked.told.clone());
@@ -775,4 +776,19 @@ fn permitted(goal: &Goal, catalog: &Catalog) -> Result<Vec<SourceName>, RuntimeE
 /// `hybrid` stands for the linear form.
 fn path_named(name: &str) -> Option<ctx_types::AccessPath> {
     ctx_types::AccessPath::from_name(if name == "hybrid" { "hybrid_linear" } else { name })
+}
+
+/// Configured models that cannot be used, where the answer is quoted for want of one: who configured a model expects it to answer.
+fn unusable(choice: &Choice, catalog: &Catalog) -> Vec<String> {
+    let Choice::Planned(planned) = choice else { return Vec::new() };
+    let quotes = |operator: &Operator| matches!(operator, Operator::Answer { strategy: Strategy::Extractive, model: None });
+    if !planned.plan.chosen(&Stage::Answer).is_some_and(|chosen| quotes(&chosen.alternative.operator)) {
+        return Vec::new();
+    }
+    let reason = |entry: &ModelEntry| match &entry.availability {
+        Availability::Unavailable { reason } => Some(reason.clone()),
+        Availability::Available => None,
+    };
+    let told = catalog.models.iter().filter_map(|(name, entry)| Some(format!("model `{name}` is not available: {}", reason(entry)?)));
+    told.collect()
 }

@@ -109,7 +109,11 @@ fn print(session: &Session, report: &RunReport, out: &Out) -> Result<(), Failure
         out.note(&format!("{}: {}", status_name(outcome.status), message(report)));
     }
     let said = message(report);
-    for note in outcome.notes.iter().filter(|note| outcome.status == Status::Completed || **note != said) {
+    // What a check found stands in the message already.
+    let found = |note: &String| {
+        outcome.status == Status::VerificationFailed && outcome.verdict.as_ref().is_some_and(|verdict| verdict.findings.contains(note))
+    };
+    for note in outcome.notes.iter().filter(|note| outcome.status == Status::Completed || (**note != said && !found(note))) {
         out.note(&format!("note: {note}"));
     }
     out.note(&summary(report));

@@ -23,12 +23,14 @@ fn chosen<T: Copy>(path: &str, text: &str, origin: &Origin, options: &[(&str, T)
         return Some(*value);
     }
     let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
-    let hint = match (advice::instead(path, text), nearest(text, &names)) {
-        (Some(advice), _) => advice.to_owned(),
-        (None, Some(near)) => format!("did you mean {near}?"),
-        (None, None) => format!("known: {}", names.join(", ")),
+    // Advice is kept by key: the names of sources are no part of it.
+    let key = if path.starts_with("sources.") && path.ends_with(".kind") { "sources.kind" } else { path };
+    let hint = match (advice::instead(key, text), nearest(text, &names)) {
+        (Some(advice), _) => Some(advice.to_owned()),
+        (None, Some(near)) => Some(format!("did you mean {near}?")),
+        (None, None) => None,
     };
-    findings.problem(origin, path, format!("no such value; known: {}", names.join(", ")), Some(hint));
+    findings.problem(origin, path, format!("no such value; known: {}", names.join(", ")), hint);
     None
 }
 
@@ -449,7 +451,7 @@ fn source(mut section: Section, findings: &mut Findings) -> Option<SourceConfig>
     }
     absent(&mut section, "url", "pages are not in this build; save them to a folder and give its path", findings);
     if let Some((kind, origin)) = section.text("kind", findings) {
-        source.kind = chosen("sources.kind", &kind, &origin, &SOURCE_KINDS, findings).unwrap_or(source.kind);
+        source.kind = chosen(&section.key("kind"), &kind, &origin, &SOURCE_KINDS, findings).unwrap_or(source.kind);
     }
     source.sensitivity = choice(&mut section, "sensitivity", SENSITIVITIES, findings).unwrap_or(source.sensitivity);
     source.refresh = section.take("refresh").and_then(|node| refresh(&section.key("refresh"), node, findings));

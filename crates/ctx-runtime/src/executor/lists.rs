@@ -36,8 +36,6 @@ pub(crate) struct Ranked {
 /// The list of one source, best first, with what calibration needs.
 #[derive(Clone, Debug)]
 pub(crate) struct SourceList {
-    /// The node that completed it.
-    pub(crate) node: NodeId,
     pub(crate) source: SourceName,
     pub(crate) path: AccessPath,
     pub(crate) quota: Tokens,
@@ -70,11 +68,11 @@ pub(crate) struct Merged {
 
 /// A single leg is its source's list.
 pub(crate) fn lone(leg: &Leg) -> SourceList {
-    list(&leg.node, &leg.source, leg.path.access_path(), leg.quota, usize::MAX, std::slice::from_ref(leg), leg.hits.iter().collect())
+    list(&leg.source, leg.path.access_path(), leg.quota, usize::MAX, std::slice::from_ref(leg), leg.hits.iter().collect())
 }
 
 /// Merges the legs of one source. `exact` names the leg whose literal hits come first.
-pub(crate) fn fuse_legs(node: &NodeId, method: &LegFusion, exact: Option<&NodeId>, k: u32, legs: &[Leg]) -> Option<SourceList> {
+pub(crate) fn fuse_legs(method: &LegFusion, exact: Option<&NodeId>, k: u32, legs: &[Leg]) -> Option<SourceList> {
     let first = legs.first()?;
     let ranked: Vec<&Leg> = legs.iter().filter(|leg| Some(&leg.node) != exact).collect();
     let path = access_path(method, &ranked).unwrap_or(AccessPath::Identifier);
@@ -92,7 +90,7 @@ pub(crate) fn fuse_legs(node: &NodeId, method: &LegFusion, exact: Option<&NodeId
     push_new(&mut order, merged.into_iter());
     push_new(&mut order, literal.filter(|hit| !hit.exact));
     let keep = usize::try_from(k).unwrap_or(usize::MAX);
-    Some(list(node, &first.source, path, first.quota, keep, legs, order))
+    Some(list(&first.source, path, first.quota, keep, legs, order))
 }
 
 fn access_path(method: &LegFusion, ranked: &[&Leg]) -> Option<AccessPath> {
@@ -150,7 +148,7 @@ fn push_new<'a>(order: &mut Vec<&'a Hit>, hits: impl Iterator<Item = &'a Hit>) {
     }
 }
 
-fn list(node: &NodeId, source: &SourceName, path: AccessPath, quota: Tokens, keep: usize, legs: &[Leg], order: Vec<&Hit>) -> SourceList {
+fn list(source: &SourceName, path: AccessPath, quota: Tokens, keep: usize, legs: &[Leg], order: Vec<&Hit>) -> SourceList {
     let scores = |wanted: LegPath| {
         legs.iter().filter(|leg| leg.path == wanted).flat_map(|leg| leg.hits.iter().map(|hit| hit.score)).collect::<Vec<f64>>()
     };
@@ -183,7 +181,6 @@ fn list(node: &NodeId, source: &SourceName, path: AccessPath, quota: Tokens, kee
     SourceList {
         scores: if scored { scores_of.clone() } else { Vec::new() },
         coverage: legs.iter().map(|leg| leg.coverage).fold(0.0, f64::max),
-        node: node.clone(),
         source: source.clone(),
         path,
         quota,
@@ -271,14 +268,14 @@ mod tests {
     #[test]
     fn a_passage_missing_from_a_list_gets_nothing_from_it() {
         let legs = [leg("d", LegPath::Dense, &["X", "a", "Y"]), leg("s", LegPath::Bm25, &["b", "c", "Y"])];
-        let fused = fuse_legs(&NodeId::new("fuse"), &LegFusion::Rrf { constant: 60 }, None, 10, &legs).expect("legs");
+        let fused = fuse_legs(&LegFusion::Rrf { constant: 60 }, None, 10, &legs).expect("legs");
         assert_eq!(names(&fused), ["Y", "X", "b", "a", "c"]);
     }
 
     #[test]
     fn chunks_of_a_long_document_are_fused_one_by_one() {
         let legs = [leg("s", LegPath::Bm25, &["L#1", "L#2", "L#3", "S#1"]), leg("d", LegPath::Dense, &["S#1", "L#4", "L#5"])];
-        let fused = fuse_legs(&NodeId::new("fuse"), &LegFusion::Rrf { constant: 60 }, None, 10, &legs).expect("legs");
+        let fused = fuse_legs(&LegFusion::Rrf { constant: 60 }, None, 10, &legs).expect("legs");
         assert_eq!(names(&fused)[0], "S#1");
     }
 
@@ -288,8 +285,8 @@ mod tests {
             vec![LegWeight { leg: NodeId::new("s"), weight: Ppm(900_000) }, LegWeight { leg: NodeId::new("d"), weight: Ppm(100_000) }];
         let both = [leg("s", LegPath::Bm25, &["a", "b"]), leg("d", LegPath::Dense, &["b", "a"])];
         let method = LegFusion::Linear { weights };
-        assert_eq!(names(&fuse_legs(&NodeId::new("f"), &method, None, 10, &both).expect("legs")), ["a", "b"]);
-        let one = fuse_legs(&NodeId::new("f"), &method, None, 10, &both[1..]).expect("legs");
+        assert_eq!(names(&fuse_legs(&method, None, 10, &both).expect("legs")), ["a", "b"]);
+        let one = fuse_legs(&method, None, 10, &both[1..]).expect("legs");
         assert_eq!((names(&one), one.path), (vec!["b", "a"], AccessPath::Dense));
     }
 
@@ -298,8 +295,7 @@ mod tests {
         let mut exact = leg("i", LegPath::Identifier, &["z"]);
         exact.hits[0].exact = true;
         let legs = [leg("s", LegPath::Bm25, &["a", "z"]), exact];
-        let fused =
-            fuse_legs(&NodeId::new("f"), &LegFusion::Single { leg: NodeId::new("s") }, Some(&NodeId::new("i")), 10, &legs).expect("legs");
+        let fused = fuse_legs(&LegFusion::Single { leg: NodeId::new("s") }, Some(&NodeId::new("i")), 10, &legs).expect("legs");
         assert_eq!(names(&fused), ["z", "a"]);
         assert!(fused.items[0].exact);
     }

@@ -39,8 +39,6 @@ pub(crate) struct Inputs {
 pub(crate) struct Packed {
     pub(crate) passages: Vec<ContextPassage>,
     pub(crate) evidence: ctx_types::Ppm,
-    /// Node of a source's list, with the tokens of it that were packed.
-    pub(crate) by_node: Vec<(ctx_graph::NodeId, Tokens)>,
 }
 
 /// What one attempt gave.
@@ -124,7 +122,7 @@ async fn perform(context: &Arc<Context>, node: &Node, inputs: Inputs, models: &A
         NodeOp::Access { source, path, k, quota } => access(context, node, source, *path, *k, *quota).await,
         NodeOp::FuseLegs { method, exact, k, .. } => {
             let legs: Vec<Leg> = inputs.values.iter().filter_map(Value::leg).map(|leg| Leg::clone(leg)).collect();
-            let list = lists::fuse_legs(&node.id, method, exact.as_ref(), *k, &legs);
+            let list = lists::fuse_legs(method, exact.as_ref(), *k, &legs);
             Ok(fused(list.into_iter().collect(), FuseMethod::CalibratedScore))
         }
         NodeOp::Fuse { method } => Ok(fused(source_lists(&inputs.values), *method)),
@@ -155,6 +153,7 @@ async fn access(context: &Context, node: &Node, source: &SourceName, path: LegPa
     let leg = Leg { node: node.id.clone(), source: source.clone(), path, quota, hits: found.value, ceiling, coverage };
     let actual = NodeActual {
         hits: u32::try_from(leg.hits.len()).ok(),
+        tokens: Some(leg.hits.iter().map(|hit| Tokens(u64::from(hit.passage.tokens))).sum()),
         evidence: Some(lists::lone(&leg).evidence(leg.hits.len())),
         chunks: found.metrics.chunks,
         bytes: found.metrics.bytes,
@@ -186,7 +185,8 @@ fn fused(lists: Vec<SourceList>, method: FuseMethod) -> Done {
         1 => Merged { order: (0..lists[0].items.len()).map(|item| (0, item)).collect(), lists, ..Merged::default() },
         _ => lists::merge(lists, method),
     };
-    let actual = NodeActual { hits: u32::try_from(merged.order.len()).ok(), evidence, ..NodeActual::default() };
+    let tokens = merged.order.iter().map(|(list, item)| Tokens(u64::from(merged.lists[*list].items[*item].passage.tokens))).sum();
+    let actual = NodeActual { hits: u32::try_from(merged.order.len()).ok(), tokens: Some(tokens), evidence, ..NodeActual::default() };
     Done::passed(Value::Lists(Arc::new(merged)), actual)
 }
 
@@ -229,22 +229,20 @@ async fn packed(context: &Context, inputs: &Inputs, limits: Limits, layout: Layo
             break (fitting, chosen);
         }
     };
-    let by_list = pack::by_list(&found, &chosen, merged.lists.len());
     let evidence = pack::evidence(&merged, &found, &fitting, &chosen, need);
     if chosen.len() < fitting.len() {
         found.dropped.push(format!("{} that fit: each adds less to P(evidence) than its length costs", fitting.len() - chosen.len()));
     }
     let passages = pack::arrange(chosen.iter().map(|&at| found.all[at].ranked.clone()).collect(), layout);
     let notes = stale_notes(stale.len());
-    let by_node = merged.lists.iter().zip(&by_list).map(|(list, tokens)| (list.node.clone(), *tokens)).collect();
     let actual = NodeActual {
         hits: u32::try_from(passages.len()).ok(),
-        tokens: Some(by_list.iter().copied().sum()),
+        tokens: Some(passages.iter().map(|p| Tokens(u64::from(p.passage.tokens))).sum()),
         evidence: Some(evidence),
         dropped: found.dropped,
         ..NodeActual::default()
     };
-    Ok(Done { notes, ..Done::passed(Value::Context(Arc::new(Packed { passages, evidence, by_node })), actual) })
+    Ok(Done { notes, ..Done::passed(Value::Context(Arc::new(Packed { passages, evidence })), actual) })
 }
 
 /// What a longer context costs the planned answerer. One that was measured not to lose by length is held to the prior of

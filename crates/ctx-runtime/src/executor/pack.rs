@@ -202,16 +202,6 @@ pub(crate) fn arrange(chosen: Vec<Ranked>, layout: Layout) -> Vec<ContextPassage
         .collect()
 }
 
-/// Per list: tokens of what was chosen.
-pub(crate) fn by_list(found: &Candidates, chosen: &[usize], lists: usize) -> Vec<Tokens> {
-    let mut sums = vec![Tokens(0); lists];
-    for &at in chosen {
-        let candidate = &found.all[at];
-        sums[candidate.list] += Tokens(u64::from(candidate.ranked.passage.tokens));
-    }
-    sums
-}
-
 /// P(the needed evidence is in the context): 1 − Π(1 − p) over the sources, each calibrated on what of it fits, times the
 /// share of that which the passages sent hold.
 pub(crate) fn evidence(merged: &Merged, found: &Candidates, fitting: &[usize], sent: &[usize], need: Need) -> Ppm {

@@ -242,7 +242,7 @@ pub(super) async fn compressed(context: &Context, node: &Node, name: &str, keep:
         receipts,
         ..NodeActual::default()
     };
-    let shorter = Packed { passages, evidence, by_node: packed.by_node.clone() };
+    let shorter = Packed { passages, evidence };
     Ok(Done::passed(Value::Context(Arc::new(shorter)), actual))
 }
 

@@ -278,11 +278,6 @@ impl Progress {
         match &value {
             Value::Context(packed) => {
                 self.facts.evidence = Some(packed.evidence);
-                for (node, tokens) in &packed.by_node {
-                    if let Some(record) = self.records.get_mut(node) {
-                        record.actual.tokens = Some(*tokens);
-                    }
-                }
                 self.packed = Some(packed.clone());
                 self.unseen = true;
             }

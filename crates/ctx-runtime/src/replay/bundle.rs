@@ -41,6 +41,16 @@ pub enum ReplayError {
         /// The run's label.
         label: Sensitivity,
     },
+    /// The run read sources that are not here.
+    #[error("replaying {trace}: the run read {missing}, which is not configured here; name it: --source {first}=PATH")]
+    SourceMissing {
+        /// The recorded trace.
+        trace: String,
+        /// The sources, for a person.
+        missing: String,
+        /// The first of them.
+        first: String,
+    },
     /// The same inputs gave another plan: a defect of the planner, or a bundle that was edited.
     #[error("replaying {recorded}: its inputs give {now} here; either the bundle was edited or planning is not deterministic")]
     OtherPlan {

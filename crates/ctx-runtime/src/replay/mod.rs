@@ -20,7 +20,7 @@ use crate::{RunReport, Runtime, RuntimeError};
 use ctx_contracts::Model;
 use ctx_cost::statistics::Statistics;
 use ctx_planner::Inputs;
-use ctx_types::{Goal, Micros, ModelName};
+use ctx_types::{Goal, Micros, ModelName, SourceName};
 use models::{Player, Recorder, Reel, Tape};
 pub(crate) use quiet::Quiet;
 use std::collections::BTreeMap;
@@ -68,6 +68,14 @@ impl Runtime {
         let choice = self.replan(bundle)?;
         let reel = Arc::new(Reel::of(&bundle.calls));
         let (_, readers) = self.parts().describe().await?;
+        if let Choice::Planned(planned) = &choice {
+            let missing: Vec<&SourceName> =
+                planned.plan.accesses().map(|(source, _, _)| source).filter(|s| !readers.contains_key(s)).collect();
+            if let Some(first) = missing.first() {
+                let listed = missing.iter().map(|name| format!("source {name}")).collect::<Vec<_>>().join(" and ");
+                return Err(ReplayError::SourceMissing { trace: bundle.trace.id.clone(), missing: listed, first: first.to_string() }.into());
+            }
+        }
         let mut parts = self.parts().clone();
         parts.store = Arc::new(Quiet(parts.store));
         parts.sinks = Vec::new();
