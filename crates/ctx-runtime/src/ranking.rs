@@ -77,7 +77,7 @@ fn list(path: AccessPath, legs: &Legs, k: u32) -> Option<lists::SourceList> {
     };
     let read: Vec<Leg> = legs.hits.iter().filter(|(name, _)| is_read(*name)).map(leg).collect();
     let exact = (path != AccessPath::Identifier).then(|| node(LegPath::Identifier));
-    lists::fuse_legs(&NodeId::new("fuse"), &fusion(path), exact.as_ref(), k, &read)
+    lists::fuse_legs(&fusion(path), exact.as_ref(), k, &read)
 }
 
 /// The fusion that lowering writes into a plan's graph.

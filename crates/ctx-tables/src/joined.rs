@@ -396,6 +396,20 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_capitals_is_no_word_without_content() {
+        let header = ["name", "department"].map(str::to_owned);
+        let rows = [["Ann", "Sales"], ["Bob", "IT"], ["Cyd", "IT"]].map(|row| row.map(str::to_owned).to_vec());
+        let memory = Memory::new("employees", &header, &rows);
+        let parsed = |goal: &str| {
+            let parsed = parse(&[memory.offered()], goal);
+            let values = parsed.best.map(|choice| interpret(&memory.table, &memory.rows, &choice.query));
+            (values.filter(|_| parsed.refusal.is_none()), parsed.refusal.map(|refusal| refusal.to_string()))
+        };
+        assert_eq!(parsed("How many employees are in Sales or IT?").0, Some(vec!["3".to_owned()]));
+        assert!(parsed("How many employees work in Sales and IT?").1.is_some_and(|reason| reason.contains("\"IT\"")));
+    }
+
+    #[test]
     fn extremes_that_are_said_in_full_are_answered() {
         for (goal, value) in [
             ("Which order has the highest amount?", "1004"),

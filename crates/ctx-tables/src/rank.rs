@@ -396,8 +396,9 @@ pub fn parse_with(tables: &[Offered<'_>], goal: &str, model: &Model) -> Parsed {
         return Parsed { best: Some(choice), refusal: None };
     }
     // Where a likelier reading was set aside for what it passes over, that is what the goal has to decide.
-    let set_aside = |r: &&Reading| match r.unaccounted {
+    let set_aside = |r: &&Reading| match &r.unaccounted {
         Some(Unaccounted::Quantity(_)) => true,
+        Some(Unaccounted::Or(Some((one, other)))) => one.column != other.column && r.score > best.score,
         Some(_) => r.score > best.score,
         None => false,
     };

@@ -67,11 +67,16 @@ impl Word {
 /// Words of a text, in order.
 pub fn words(text: &str) -> Vec<Word> {
     let stemmer = Stemmer::new(Algorithm::English);
-    split(text)
-        .into_iter()
-        .map(|text| Word { stem: stem(&stemmer, &text), stop: STOP_WORDS.binary_search(&text.as_str()).is_ok(), text })
-        .collect()
+    let shouts = !text.chars().any(char::is_lowercase);
+    let word = |(text, capitals): (String, bool)| {
+        let code = capitals && !shouts && CODES.contains(&text.as_str());
+        Word { stem: stem(&stemmer, &text), stop: !code && STOP_WORDS.binary_search(&text.as_str()).is_ok(), text }
+    };
+    split(text).into_iter().map(word).collect()
 }
+
+/// Words without content that are names in capitals: the department IT, a country's code.
+const CODES: &[&str] = &["he", "it", "me", "my", "us", "we"];
 
 /// Stems of a text joined by one blank: two texts with equal keys are the same name.
 pub fn key(text: &str) -> String {
@@ -96,11 +101,11 @@ fn stem(stemmer: &Stemmer, word: &str) -> String {
 }
 
 /// Runs of letters and digits. A decimal point and grouping commas stay inside a number (grouping is dropped), the `s` of
-/// a possessive is dropped, and lower-case letters followed by upper-case ones are two words (`listPrice`).
-fn split(text: &str) -> Vec<String> {
+/// a possessive is dropped, and lower-case letters followed by upper-case ones are two words (`listPrice`). With each, whether it is in capitals.
+fn split(text: &str) -> Vec<(String, bool)> {
     let chars: Vec<char> = text.nfd().filter(|c| !is_combining_mark(*c)).collect();
     let mut found = Vec::new();
-    let mut word = String::new();
+    let mut word = Split::default();
     for (at, &c) in chars.iter().enumerate() {
         let previous = at.checked_sub(1).map(|i| chars[i]);
         let next = chars.get(at + 1).copied();
@@ -109,14 +114,15 @@ fn split(text: &str) -> Vec<String> {
             if c.is_uppercase() && previous.is_some_and(|p| p.is_lowercase()) {
                 flush(&mut word, &mut found);
             }
-            word.extend(c.to_lowercase());
+            word.capitals = c.is_uppercase() && (word.text.is_empty() || word.capitals);
+            word.text.extend(c.to_lowercase());
         } else if matches!(c, '.' | ':') && between_digits {
-            word.push(c);
+            word.text.push(c);
         } else if c == ',' && between_digits && is_group(&chars[at + 1..]) {
         } else if is_apostrophe(c) && next.is_some_and(|n| n == 's' || n == 'S') && !chars.get(at + 2).is_some_and(|n| n.is_alphanumeric())
         {
             flush(&mut word, &mut found);
-            word.push('\u{0}');
+            word.text.push('\u{0}');
         } else {
             flush(&mut word, &mut found);
         }
@@ -133,11 +139,19 @@ fn is_group(rest: &[char]) -> bool {
     rest.len() >= 3 && rest[..3].iter().all(char::is_ascii_digit) && !rest.get(3).is_some_and(char::is_ascii_digit)
 }
 
+/// A word that is being read.
+#[derive(Default)]
+struct Split {
+    text: String,
+    /// Whether it is written in capitals.
+    capitals: bool,
+}
+
 /// A word that began with the mark of a possessive is dropped.
-fn flush(word: &mut String, found: &mut Vec<String>) {
-    let word = std::mem::take(word);
-    if !word.is_empty() && !word.starts_with('\u{0}') {
-        found.push(word);
+fn flush(word: &mut Split, found: &mut Vec<(String, bool)>) {
+    let Split { text, capitals } = std::mem::take(word);
+    if !text.is_empty() && !text.starts_with('\u{0}') {
+        found.push((text, capitals));
     }
 }
 

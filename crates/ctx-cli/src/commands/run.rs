@@ -110,10 +110,12 @@ fn print(session: &Session, report: &RunReport, out: &Out) -> Result<(), Failure
     }
     let said = message(report);
     // What a check found stands in the message already.
-    let found = |note: &String| {
-        outcome.status == Status::VerificationFailed && outcome.verdict.as_ref().is_some_and(|verdict| verdict.findings.contains(note))
+    let found: &[String] = match &outcome.verdict {
+        Some(verdict) if outcome.status == Status::VerificationFailed => &verdict.findings,
+        _ => &[],
     };
-    for note in outcome.notes.iter().filter(|note| outcome.status == Status::Completed || (**note != said && !found(note))) {
+    let untold = |note: &&String| outcome.status == Status::Completed || (**note != said && !found.contains(note));
+    for note in outcome.notes.iter().filter(untold) {
         out.note(&format!("note: {note}"));
     }
     out.note(&summary(report));
