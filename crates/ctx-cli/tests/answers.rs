@@ -249,14 +249,6 @@ fn a_value_that_does_not_exist_is_told_once_and_where() {
 }
 
 #[test]
-fn shortening_that_nobody_would_read_is_told_as_the_reason() {
-    let world = World::with_docs();
-    let done = world.run(&["run", QUESTION, "--source", "docs=docs", "--force", "compress:extractive"]);
-    assert_eq!((done.code, done.out.as_str()), (3, ""), "{}", done.err);
-    assert!(done.err.contains("no model reads them"), "{}", done.err);
-}
-
-#[test]
 fn a_fused_list_has_its_own_tokens_and_the_pack_its_own() {
     let world = World::with_docs();
     for at in 0..30 {
