@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Statistics with what was absorbed into them.
+type Absorbed = (Statistics, Vec<Observation>);
+
 /// Name of the journal.
 const JOURNAL: &str = "statistics";
 /// Version of a record.
@@ -135,7 +138,7 @@ impl Learning {
         if !due(&self.state()) {
             return Ok(());
         }
-        let made: Arc<Mutex<Option<(Statistics, Vec<Observation>)>>> = Arc::default();
+        let made: Arc<Mutex<Option<Absorbed>>> = Arc::default();
         let slot = Arc::clone(&made);
         let fold = move |journal: &Journal| {
             let (current, outcomes) = read(journal);
@@ -171,7 +174,7 @@ impl Learning {
     /// Joins what another store knew to what this one knows, and plans with both from now on. `false`: another writer is at
     /// work, and nothing was changed.
     pub(crate) async fn import(&self, store: &dyn Store, imported: Statistics, name: &str, now: u64) -> Result<bool, PluginError> {
-        let made: Arc<Mutex<Option<(Statistics, Vec<Observation>)>>> = Arc::default();
+        let made: Arc<Mutex<Option<Absorbed>>> = Arc::default();
         let (slot, name) = (Arc::clone(&made), name.to_owned());
         let fold = move |journal: &Journal| {
             let (current, outcomes) = read(journal);
