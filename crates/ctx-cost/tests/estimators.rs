@@ -22,7 +22,7 @@ fn noise(run: u64) -> f64 {
 fn outcomes(runs: u64, law: impl Fn(f64) -> f64) -> Vec<Observation> {
     let seen = |run: u64| {
         let load = 100 + run.wrapping_mul(7_919) % 12_000;
-        let operator = if run % 2 == 0 { "small" } else { "large" };
+        let operator = if run.is_multiple_of(2) { "small" } else { "large" };
         let factor = law(load as f64) * if operator == "large" { 3.0 } else { 1.0 } * noise(run);
         Observation::new(key(operator), format!("run_{run}/answer"), 1_000 + run, SHIPPED, (SHIPPED as f64 * factor) as i64).with_load(load)
     };

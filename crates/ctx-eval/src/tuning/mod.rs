@@ -135,13 +135,16 @@ fn settings(all: &[Knob], reached: &[bool], chosen: &Changes) -> Vec<Setting> {
     all.iter().zip(reached).map(row).collect()
 }
 
+/// Settings that are not the configured ones, and a query's id.
+type Asked = (Vec<(&'static str, usize)>, String);
+
 /// Runs, each made once.
 struct Trials<'a> {
     bench: &'a Workbench,
     config: &'a Config,
     options: &'a TuningOptions,
     variants: BTreeMap<Vec<(&'static str, usize)>, Runtime>,
-    known: BTreeMap<(Vec<(&'static str, usize)>, String), Sent>,
+    known: BTreeMap<Asked, Sent>,
     runs: usize,
     done: &'a (dyn Fn(usize) + Send + Sync),
 }
