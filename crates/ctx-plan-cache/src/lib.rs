@@ -23,7 +23,7 @@
 //!
 //! Reading order: [`key`] → [`template`] → [`semantic`] → [`stamps`] → [`entry`] → [`cause`] → [`cache`] → [`propose`] →
 //! [`admission`] → [`guard`] → [`pin`] → [`hold`] → [`counters`] → [`persist`] → `join` → [`listing`]; answers, apart: [`near`] →
-//! [`agree`] → [`results`].
+//! [`mod@agree`] → [`results`].
 
 pub mod admission;
 pub mod agree;

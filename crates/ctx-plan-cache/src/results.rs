@@ -8,7 +8,7 @@
 //! that of the plan that gave it, without the cost and the time that are not spent again.
 //!
 //! Within the user's δ an answer may also be given for [other words](crate::near) that ask the same. Every such proposal is run
-//! beside and the answers [compared](crate::agree) until its tenant's share of wrong ones at that distance is proven to be small
+//! beside and the answers [compared](mod@crate::agree) until its tenant's share of wrong ones at that distance is proven to be small
 //! enough, by the [bound](crate::semantic) of the plan cache, which holds at every look; one request in sixteen is for ever. Only
 //! answers of runs propose, never answers that were given again.
 

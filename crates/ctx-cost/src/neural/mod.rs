@@ -1,7 +1,7 @@
 //! The neural estimator, and which estimator gives which number.
 //!
 //! A small [`network`] per field and kind of operator predicts how far the shipped estimate is off, from what is known before the
-//! operator runs ([`features`]). It is trained on outcomes ([`examples`]) off the response path and judged on runs that it has not
+//! operator runs (`features`). It is trained on outcomes (`examples`) off the response path and judged on runs that it has not
 //! seen, beside shipped estimates and statistics ([`mod@fit`]). Planning gets the result as a value inside the statistics snapshot
 //! ([`Statistics::with_estimators`](crate::statistics::Statistics::with_estimators)): no file, no clock, no chance.
 //!
