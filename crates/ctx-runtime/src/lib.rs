@@ -10,7 +10,7 @@
 //! Everything that touches a disk, a socket or a model is a plugin behind `ctx-contracts`; a binary fills the
 //! [`Registry`] and names the plugins in the [`Config`]. This crate holds no provider, no database and no text of a prompt.
 //!
-//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` → `prompts` → `executor` → `ledger` → `learning` → `estimators` → `feedback` → `explore` → `evaluation` → `shadow` → [`session`] → [`replay`].
+//! Reading order: [`config`] → `registry` → `parts` → `runtime` → `prepare` (`snapshot`, `share`, `talk`) → `prompts` → `executor` → `ledger` → `learning` → `estimators` → `feedback` → `explore` → `evaluation` → `shadow` → [`session`] → [`replay`].
 
 pub mod config;
 
@@ -35,8 +35,11 @@ pub mod replay;
 mod runtime;
 pub mod session;
 mod shadow;
+mod share;
 mod shared;
+mod snapshot;
 mod stored;
+mod talk;
 mod what_if;
 
 pub use clock::SystemClock;

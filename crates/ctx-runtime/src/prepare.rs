@@ -6,26 +6,20 @@
 use crate::RuntimeError;
 use crate::explore;
 use crate::runtime::Inner;
+use crate::snapshot::Snapshot;
 use crate::stored::Asked;
 use ctx_cost::statistics::Statistics;
-use ctx_plan_cache::{
-    Bypass, CachedPlan, CurrentStamps, EntryKind, KeyInput, Lookup, MissCause, NearKey, PlanKey, Scope, Stamps, Template, TemplateKey,
-    Verdict,
-};
+use ctx_plan_cache::{Bypass, CurrentStamps, KeyInput, Lookup, MissCause, NearKey, PlanKey, Scope, Stamps};
 use ctx_planner::{Inputs, PlanError, Planned, Planner};
 use ctx_types::catalog::{Availability, SourceState};
 use ctx_types::exploration::Exploration;
-use ctx_types::goal::Hint;
-use ctx_types::plan::{Known, Stamp};
+use ctx_types::plan::Stamp;
 use ctx_types::{
-    Catalog, Constraints, ContentId, Denial, Goal, Infeasible, Intent, Micros, ModelEntry, ModelName, Operator, Plan, Probe, PromptCache,
-    Sensitivity, Settings, SourceName, Stage, Status, Strategy, Weights,
+    Catalog, Constraints, Denial, Goal, Infeasible, Micros, ModelEntry, ModelName, Operator, Probe, PromptCache, Sensitivity, Settings,
+    SourceName, Stage, Status, Strategy, Weights,
 };
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Conversations whose label is remembered.
-const TALKS_MAX: usize = 65_536;
+use std::sync::{Arc, PoisonError};
 
 /// Whether planning may leave traces of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +59,7 @@ pub enum Choice {
 
 impl Choice {
     /// The plan, if there is one.
-    fn planned(&self) -> Option<&Arc<Planned>> {
+    pub(crate) fn planned(&self) -> Option<&Arc<Planned>> {
         match self {
             Choice::Planned(planned) => Some(planned),
             Choice::Infeasible(_) => None,
@@ -149,57 +143,32 @@ impl Prepared {
 }
 
 /// The tightest of what is declared, what is detected in the goal's words, and what the sources are labelled.
-fn tightest(limits: &Constraints, catalog: &Catalog, planned: Option<&Arc<Planned>>) -> Sensitivity {
+pub(crate) fn tightest(limits: &Constraints, catalog: &Catalog, planned: Option<&Arc<Planned>>) -> Sensitivity {
     let intent = planned.map_or(Sensitivity::Public, |planned| planned.plan.intent.sensitivity);
     intent.max(limits.sensitivity.unwrap_or(Sensitivity::Public)).max(label(catalog, planned))
 }
 
 /// The tightest label of the sources that a plan reads, of all sources without one.
-fn label(catalog: &Catalog, planned: Option<&Arc<Planned>>) -> Sensitivity {
+pub(crate) fn label(catalog: &Catalog, planned: Option<&Arc<Planned>>) -> Sensitivity {
     let used = |name: &SourceName| planned.is_none_or(|p| p.plan.accesses().any(|(source, _, _)| source == name));
     let labels = catalog.sources.iter().filter(|(name, _)| used(name)).map(|(_, entry)| entry.sensitivity);
     labels.fold(Sensitivity::Public, Sensitivity::max)
 }
 
-/// A catalog with the stamps of everything in it, kept while nothing in it moves.
-pub(crate) struct Snapshot {
-    catalog: Arc<Catalog>,
-    readers: Arc<BTreeMap<SourceName, usize>>,
-    versions: Mutex<Option<VersionSet>>,
-    stamps: Mutex<Option<StampSet>>,
-}
-
-/// Versions of what exists, for some of the sources under some denials.
-struct VersionSet {
-    sources: Vec<SourceName>,
-    denials: Vec<Denial>,
-    policy: String,
-    versions: Arc<Vec<Stamp>>,
-}
-
-struct StampSet {
-    tenant: String,
-    epoch: String,
-    sources: Vec<SourceName>,
-    denials: Vec<Denial>,
-    prompt_caches: BTreeMap<ModelName, PromptCache>,
-    stamps: Arc<Stamps>,
-}
-
 /// One goal on its way.
 pub(crate) struct Request<'a> {
     pub(crate) goal: &'a Goal,
-    limits: &'a Constraints,
-    snapshot: &'a Snapshot,
-    sources: &'a [SourceName],
-    denials: &'a [Denial],
-    statistics: &'a Statistics,
-    settings: &'a Settings,
-    versions: &'a [Stamp],
+    pub(crate) limits: &'a Constraints,
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) sources: &'a [SourceName],
+    pub(crate) denials: &'a [Denial],
+    pub(crate) statistics: &'a Statistics,
+    pub(crate) settings: &'a Settings,
+    pub(crate) versions: &'a [Stamp],
     /// What providers may hold of this tenant's prompts.
-    prompt_caches: &'a BTreeMap<ModelName, PromptCache>,
+    pub(crate) prompt_caches: &'a BTreeMap<ModelName, PromptCache>,
     /// Neither plan nor answer of an earlier request is wanted.
-    fresh: bool,
+    pub(crate) fresh: bool,
 }
 
 /// A decision with what it was made from.
@@ -218,15 +187,6 @@ impl Decided {
     fn aside((choice, probe, _): (Choice, Probe, Micros), told: impl Into<String>) -> Decided {
         Decided { choice, probe, told: told.into(), scope: None, exploration: None }
     }
-}
-
-/// A decision that no cached plan of these very words gave.
-struct Made {
-    decided: Decided,
-    /// What planning took; nothing where a template was bound.
-    planning: Micros,
-    /// If it was planned on its own: the key of its kind, and how the nearest decision of the kind would have done.
-    custom: Option<(TemplateKey, Option<Verdict>)>,
 }
 
 impl Inner {
@@ -315,34 +275,6 @@ impl Inner {
         self.stored_answer((&PlanKey::literal(&input), near), &stamps, choice, mode, label)
     }
 
-    /// The label that a goal's conversation has by what was said and read in it before: "and now translate that" is as sensitive
-    /// as what it is about.
-    fn talk_label(&self, goal: &Goal) -> Option<Sensitivity> {
-        let talks = self.talks.lock().unwrap_or_else(PoisonError::into_inner);
-        talks.get(&(goal.principal.tenant.clone(), goal.conversation.clone()?)).copied()
-    }
-
-    /// The label of what a goal says, and of what is read for it.
-    fn said_label(&self, goal: &Goal, limits: &Constraints, catalog: &Catalog, choice: &Choice) -> Sensitivity {
-        match choice.planned() {
-            Some(planned) => tightest(limits, catalog, Some(planned)),
-            None => self.planner.analyze(goal).sensitivity.max(limits.sensitivity.unwrap_or(Sensitivity::Public)),
-        }
-    }
-
-    /// A conversation never becomes less sensitive. A runtime remembers [`TALKS_MAX`] of them that are more than public.
-    fn raise_talk(&self, goal: &Goal, label: Sensitivity) {
-        let Some(conversation) = goal.conversation.clone().filter(|_| label > Sensitivity::Public) else { return };
-        let mut talks = self.talks.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = talks.entry((goal.principal.tenant.clone(), conversation)).or_insert(label);
-        *known = label.max(*known);
-        if talks.len() > TALKS_MAX {
-            // What is kept longest is what is most sensitive.
-            let least = talks.iter().min_by_key(|(_, label)| **label).map(|(key, _)| key.clone());
-            least.map(|key| talks.remove(&key));
-        }
-    }
-
     /// Configured weights hold unless the request brings its own.
     fn effective(&self, goal: &Goal) -> Goal {
         let mut goal = goal.clone();
@@ -392,7 +324,7 @@ impl Inner {
             return Ok(snapshot.clone());
         }
         let (catalog, readers) = (Arc::new(catalog), Arc::new(readers));
-        let new = Arc::new(Snapshot { catalog, readers, versions: Mutex::new(None), stamps: Mutex::new(None) });
+        let new = Arc::new(Snapshot::of(catalog, readers));
         *last = Some(new.clone());
         Ok(new)
     }
@@ -439,203 +371,17 @@ impl Inner {
         self.plan_once(request, key, &stamps, told).await
     }
 
-    /// The key that goals of the same kind share. None for goals whose words raise their label: nothing made for them serves
-    /// another.
-    fn template(&self, request: &Request<'_>, probe: &Probe) -> Option<(TemplateKey, Intent)> {
-        let open = request.limits.sensitivity.is_none_or(|label| label < Sensitivity::Confidential);
-        if !open || probe.sources.is_empty() || !self.config.runtime.plan_cache.enabled {
-            return None;
-        }
-        let intent = self.planner.analyze(request.goal);
-        if intent.sensitivity >= Sensitivity::Confidential {
-            return None;
-        }
-        let ctx_planner::Signature { exact, inputs } = ctx_planner::signature(&request.snapshot.catalog, request.sources, probe, &intent);
-        let question = request.goal.text.contains('?');
-        let words = Template { intent: &intent, question, signature: &exact, inputs: &inputs, goal_tokens: probe.goal_tokens };
-        let key = TemplateKey::of(&key_input(request), &words);
-        Some((key, intent))
-    }
-
-    /// Whether a shape is pinned for such goals, by a person or after a regression.
-    pub(crate) fn is_held(&self, request: &Request<'_>, probe: &Probe) -> bool {
-        let own = || Scope::of_goal(&PlanKey::literal(&key_input(request)));
-        let scope = self.template(request, probe).map_or_else(own, |(template, _)| Scope::of_family(&template));
-        self.cache().pinned(&scope).is_some()
-    }
-
     /// That the cache is gone around, in words; counted where planning leaves traces.
     pub(crate) fn bypassed(&self, why: Bypass, mode: Mode) -> String {
         if mode.leaves_traces() { self.cache().bypass(why).to_string() } else { Lookup::Miss(MissCause::Bypassed(why)).to_string() }
     }
 
-    /// What the kind's decisions say to this goal.
-    fn look_up_template(&self, key: &TemplateKey, tenant: &str, stamps: &Stamps, mode: Mode) -> Lookup {
-        let (current, now) = (CurrentStamps::of(stamps), self.now());
-        if mode.leaves_traces() {
-            self.cache().lookup_template(key, tenant, &current, now)
-        } else {
-            self.cache().peek_template(key, tenant, &current, now)
-        }
-    }
-
-    fn look_up(&self, key: &PlanKey, stamps: &Stamps, mode: Mode) -> Lookup {
+    pub(crate) fn look_up(&self, key: &PlanKey, stamps: &Stamps, mode: Mode) -> Lookup {
         let now = self.now();
         if mode.leaves_traces() {
             self.cache().lookup(key, &CurrentStamps::of(stamps), now)
         } else {
             self.cache().peek(key, &CurrentStamps::of(stamps), now)
-        }
-    }
-
-    /// The cached plan of a hit. A goal that differs in form only (outer white space, composed characters, order of sources) gets
-    /// the decision with its own words.
-    fn reuse(&self, request: &Request<'_>, found: &Lookup) -> Result<Option<Arc<Planned>>, RuntimeError> {
-        let Some(entry) = found.hit() else { return Ok(None) };
-        if entry.made_for(request.goal) {
-            return Ok(Some(self.finished(&entry.plan)?));
-        }
-        Ok(Some(Arc::new(self.bound(&entry.plan, request, self.planner.analyze(request.goal))?)))
-    }
-
-    /// A cached decision for this request's words.
-    fn bound(&self, plan: &Arc<Plan>, request: &Request<'_>, intent: Intent) -> Result<Planned, RuntimeError> {
-        let template = self.finished(plan)?;
-        Ok(self.planner.bind(&template, request.goal, intent, &request.settings.configuration_digest)?)
-    }
-
-    /// Single flight: of several requests with one key, one plans and the others take its entry.
-    async fn plan_once(&self, request: &Request<'_>, key: PlanKey, stamps: &Stamps, told: String) -> Result<Decided, RuntimeError> {
-        let flight = self.flights.join(key.hash());
-        let _turn = flight.turn().await;
-        let found = self.look_up(&key, stamps, Mode::Peek);
-        if let Some(planned) = self.reuse(request, &found)? {
-            let scope = found.hit().map(|entry| entry.scope.clone());
-            let told = format!("{told}; planned by a concurrent request");
-            return Ok(Decided { choice: Choice::Planned(planned), probe: Probe::default(), told, scope, exploration: None });
-        }
-        let Made { decided, planning, custom } = self.make(request, &key, stamps, told, Mode::Run).await?;
-        if let Choice::Planned(planned) = &decided.choice {
-            let entry = CachedPlan {
-                kind: EntryKind::Literal,
-                plan: Arc::new(planned.plan.clone()),
-                label: label(&request.snapshot.catalog, Some(planned)),
-                planning,
-                planned_at: self.now(),
-                goal_tokens: decided.probe.goal_tokens,
-                scope: decided.scope.clone().unwrap_or_default(),
-            };
-            let current = CurrentStamps::of(stamps);
-            let mut cache = self.cache();
-            if let Some((template, verdict)) = custom.filter(|_| entry.sensitivity() < Sensitivity::Confidential) {
-                cache.custom(&template, &entry, request.goal.weights.cost_of_time(planning), verdict.as_ref(), &current);
-            }
-            cache.insert(key, entry, &current);
-        }
-        Ok(decided)
-    }
-
-    /// The decision for words that are new: of their kind, or planned.
-    async fn make(&self, request: &Request<'_>, key: &PlanKey, stamps: &Stamps, told: String, mode: Mode) -> Result<Made, RuntimeError> {
-        let probe = self.probe(request).await;
-        let Some((template, intent)) = self.template(request, &probe) else {
-            let scope = Scope::of_goal(key);
-            let (choice, told, planning) = self.plan_held(request, &probe, &scope, told)?;
-            return Ok(Made { decided: Decided { choice, probe, told, scope: Some(scope), exploration: None }, planning, custom: None });
-        };
-        let (scope, tenant) = (Scope::of_family(&template), &request.goal.principal.tenant);
-        let found = self.look_up_template(&template, tenant, stamps, mode);
-        let shared = match &found {
-            Lookup::Near { known, .. } => self.plan_of(request, &probe, known)?,
-            Lookup::Hit(entry) => Some(self.bound(&entry.plan, request, intent)?),
-            Lookup::Miss(_) => None,
-        };
-        if let Some(planned) = shared {
-            let choice = Choice::Planned(Arc::new(planned));
-            let decided = Decided { choice, probe, told: found.to_string(), scope: Some(scope), exploration: None };
-            return Ok(Made { decided, planning: Micros(0), custom: None });
-        }
-        let told = match &found {
-            Lookup::Miss(MissCause::Absent) => told,
-            Lookup::Miss(MissCause::Unproven { .. }) => format!("{told}; {found}"),
-            found => format!("{told}; template: {}", found.cause()),
-        };
-        let (choice, told, planning) = self.plan_held(request, &probe, &scope, told)?;
-        let verdict =
-            if mode.leaves_traces() && found.wants_verdict() { self.verdict(request, &template, &probe, &choice, stamps)? } else { None };
-        let decided = Decided { choice, probe, told, scope: Some(scope), exploration: None };
-        Ok(Made { decided, planning, custom: Some((template, verdict)) })
-    }
-
-    /// How the nearest decision of the kind would have done for this goal, which was planned on its own.
-    fn verdict(
-        &self,
-        request: &Request<'_>,
-        template: &TemplateKey,
-        probe: &Probe,
-        choice: &Choice,
-        stamps: &Stamps,
-    ) -> Result<Option<Verdict>, RuntimeError> {
-        let Choice::Planned(cold) = choice else { return Ok(None) };
-        let nearest = self.cache().nearest(template, &CurrentStamps::of(stamps), self.now());
-        let Some(proposal) = nearest else { return Ok(None) };
-        let score = |planned: &Planned| planned.plan.score.total.0;
-        let proposed = match &proposal.known {
-            None if proposal.entry.plan.decides_as(&cold.plan) => Some(score(cold)),
-            None => self.plan_as(request, probe, &proposal.entry.plan.gist)?.as_ref().map(score),
-            // Where its parts make no plan, nothing is proposed.
-            Some(known) => match self.plan_of(request, probe, known)? {
-                Some(planned) => Some(score(&planned)),
-                None => return Ok(None),
-            },
-        };
-        Ok(Some(Verdict::of(proposal.distance, score(cold), proposed)))
-    }
-
-    /// The best plan that is made of what is known, if one is possible.
-    fn plan_of(&self, request: &Request<'_>, probe: &Probe, known: &Known) -> Result<Option<Planned>, RuntimeError> {
-        match self.planner.plan_of(&inputs(request, probe), known) {
-            Ok(planned) => Ok(Some(planned)),
-            Err(PlanError::Infeasible(_)) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// The decision, held to the shape that is pinned for the scope if there is one and it is possible; and what was told of it.
-    fn plan_held(
-        &self,
-        request: &Request<'_>,
-        probe: &Probe,
-        scope: &Scope,
-        told: String,
-    ) -> Result<(Choice, String, Micros), RuntimeError> {
-        let start = self.parts.clock.monotonic();
-        let pin = self.cache().pinned(scope).cloned();
-        let (choice, told) = match pin {
-            None => (Choice::of(self.planner.plan(&inputs(request, probe)))?, told),
-            Some(pin) => match self.plan_as(request, probe, &pin.gist)? {
-                Some(planned) => {
-                    let intent = planned.plan.intent.clone();
-                    let bound = self.planner.bind(&planned, request.goal, intent, &request.settings.configuration_digest)?;
-                    (Choice::Planned(Arc::new(bound)), format!("{told}; held to {} by {}", pin.gist, pin.by))
-                }
-                None => {
-                    let choice = Choice::of(self.planner.plan(&inputs(request, probe)))?;
-                    (choice, format!("{told}; {} is held by {}, and no plan of it is possible", pin.gist, pin.by))
-                }
-            },
-        };
-        Ok((choice, told, self.parts.clock.monotonic() - start))
-    }
-
-    /// The best plan of a shape for this goal, if one is possible.
-    fn plan_as(&self, request: &Request<'_>, probe: &Probe, gist: &ContentId) -> Result<Option<Planned>, RuntimeError> {
-        let mut goal = request.goal.clone();
-        goal.hints.push(Hint::Gist(gist.clone()));
-        match self.planner.plan(&Inputs { goal: &goal, ..inputs(request, probe) }) {
-            Ok(planned) => Ok(Some(planned)),
-            Err(PlanError::Infeasible(_) | PlanError::TooManyShapes { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
         }
     }
 
@@ -689,7 +435,7 @@ impl Inner {
     }
 }
 
-fn key_input<'a>(request: &'a Request<'_>) -> KeyInput<'a> {
+pub(crate) fn key_input<'a>(request: &'a Request<'_>) -> KeyInput<'a> {
     KeyInput {
         goal: request.goal,
         limits: request.limits,
@@ -709,51 +455,6 @@ pub(crate) fn inputs<'a>(request: &'a Request<'_>, probe: &'a Probe) -> Inputs<'
         denials: request.denials,
         settings: request.settings,
         versions: Some(request.versions),
-    }
-}
-
-impl Snapshot {
-    /// Versions of what exists; computed once while the request's sources and denials stay.
-    fn versions(&self, sources: &[SourceName], denials: &[Denial], settings: &Settings) -> Arc<Vec<Stamp>> {
-        let mut kept = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |set: &&VersionSet| set.sources == sources && set.denials == denials && set.policy == settings.policy_version;
-        if let Some(set) = kept.as_ref().filter(same) {
-            return set.versions.clone();
-        }
-        let versions = Arc::new(ctx_planner::versions(&self.catalog, sources, denials, settings));
-        *kept = Some(VersionSet {
-            sources: sources.to_vec(),
-            denials: denials.to_vec(),
-            policy: settings.policy_version.clone(),
-            versions: versions.clone(),
-        });
-        versions
-    }
-
-    /// Versions of everything that planning this request considers; computed once while the inputs stay.
-    fn stamps(&self, request: &Request<'_>) -> Arc<Stamps> {
-        let tenant = &request.goal.principal.tenant;
-        let epoch = request.statistics.epoch(tenant);
-        let mut kept = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(set) = kept
-            .as_ref()
-            .filter(|s| s.tenant == *tenant && s.epoch == epoch && s.sources == request.sources && s.denials == request.denials)
-            .filter(|s| s.prompt_caches == *request.prompt_caches)
-        {
-            return set.stamps.clone();
-        }
-        let Request { sources, denials, statistics, settings, prompt_caches, .. } = request;
-        let fresh = ctx_planner::stamps(&self.catalog, sources, statistics, tenant, denials, settings, prompt_caches);
-        let stamps = Arc::new(Stamps::from(fresh));
-        *kept = Some(StampSet {
-            tenant: tenant.clone(),
-            epoch: epoch.to_owned(),
-            sources: request.sources.to_vec(),
-            denials: request.denials.to_vec(),
-            prompt_caches: request.prompt_caches.clone(),
-            stamps: stamps.clone(),
-        });
-        stamps
     }
 }
 
