@@ -51,15 +51,10 @@ impl Scene {
     /// Versions of everything that planning considers, as the plan cache keeps them.
     pub fn stamps(&self) -> Stamps {
         let sources = [self.source.clone()];
-        Stamps::from(ctx_planner::stamps(
-            &self.catalog,
-            &sources,
-            &self.statistics,
-            "default",
-            &[],
-            &self.settings,
-            &std::collections::BTreeMap::new(),
-        ))
+        // Of the catalog as it is now: streams edit it.
+        let versions = ctx_planner::versions(&self.catalog, &sources, &[], &self.settings);
+        let prompt_caches = &self.probe.prompt_caches;
+        Stamps::from(ctx_planner::stamps(&versions, &self.catalog, &self.statistics, "default", prompt_caches))
     }
 
     /// Inputs for one goal as the runtime gives them, which keeps the versions of a catalog that stays.

@@ -1,6 +1,7 @@
 //! The cache as its user sees it: hits, misses by cause, the bound, persistence, and peeking without a trace.
 
 #[path = "fixture/mod.rs"]
+#[allow(dead_code)]
 mod fixture;
 
 use ctx_plan_cache::{Bypass, CurrentStamps, Inserted, Lookup, MissCause, PlanCache, Settings, Stamps};

@@ -5,8 +5,7 @@
 mod fixture;
 
 use ctx_plan_cache::{CurrentStamps, KeyInput, NearKey, PlanKey, ProposedResult, ResultSettings, Results, Stamps, StoredResult};
-use ctx_types::outcome::Spend;
-use ctx_types::{Goal, Micros, NanoUsd, Outcome, Ppm, Status};
+use ctx_types::{Goal, Ppm};
 use fixture::{entry, sources, stamp, stamps};
 
 const NOW: u64 = 1_700_000_000;
@@ -16,18 +15,7 @@ fn semantic(error: u32) -> ResultSettings {
 }
 
 fn result(answer: &str) -> StoredResult {
-    let outcome = Outcome {
-        status: Status::Completed,
-        answer: answer.to_owned(),
-        citations: Vec::new(),
-        verdict: None,
-        evidence: None,
-        spend: Spend { cost: NanoUsd(1_200), elapsed: Micros(2_000_000), ..Spend::default() },
-        plan: None,
-        trace: "run_1".to_owned(),
-        notes: Vec::new(),
-    };
-    StoredResult::of(&outcome, &entry(&Goal::new("x"), NOW).plan, NOW)
+    fixture::result(answer, NOW)
 }
 
 /// The intent is the same for all: what keeps requests apart here is their words and who asks.

@@ -5,9 +5,8 @@
 mod fixture;
 
 use ctx_plan_cache::{CurrentStamps, FoundResult, ResultSettings, Results, Stamps, StoredResult};
-use ctx_types::outcome::Spend;
-use ctx_types::{Goal, Micros, NanoUsd, Outcome, Status};
-use fixture::{entry, key, stamp, stamps};
+use ctx_types::{Goal, NanoUsd};
+use fixture::{key, stamp, stamps};
 
 const NOW: u64 = 1_700_000_000;
 
@@ -16,19 +15,7 @@ fn on() -> ResultSettings {
 }
 
 fn result(answer: &str) -> StoredResult {
-    let spend = Spend { cost: NanoUsd(1_200), elapsed: Micros(2_000_000), ..Spend::default() };
-    let outcome = Outcome {
-        status: Status::Completed,
-        answer: answer.to_owned(),
-        citations: Vec::new(),
-        verdict: None,
-        evidence: None,
-        spend,
-        plan: None,
-        trace: "run_1".to_owned(),
-        notes: Vec::new(),
-    };
-    StoredResult::of(&outcome, &entry(&Goal::new("x"), NOW).plan, NOW)
+    fixture::result(answer, NOW)
 }
 
 fn stored(results: &Results, goal: &Goal, snapshot: &Stamps, now: u64) -> Option<String> {

@@ -157,11 +157,12 @@ impl Planner {
         };
         let mut space = match &wanted {
             Wanted::Of(known) => ctx_candidates::generate_of(&view, known),
-            _ => ctx_candidates::generate(&view),
+            _ => {
+                let space = ctx_candidates::generate(&view);
+                inputs::check_hints(&view, &space)?;
+                space
+            }
         };
-        if !matches!(wanted, Wanted::Of(..)) {
-            inputs::check_hints(&view, &space)?;
-        }
         if !pin::restrict(inputs.goal, &mut space)? {
             return Err(self.not_pinned(inputs));
         }

@@ -15,19 +15,17 @@ fn version(kind: &'static str, value: &impl Serialize) -> String {
     content_id(kind, value).map_or_else(|e| e.to_string(), |id| id.0)
 }
 
-/// Current versions of everything that planning over `sources` may consider, statistics of the tenant among them. The plan
+/// Current versions of everything that planning may consider: what [`versions`] gave, and statistics of the tenant. The plan
 /// cache compares a plan's stamps with these at look-up. What providers hold of earlier prompts is among them: it moves when
 /// prompts begin to be sent and when they cease to be.
 pub fn stamps(
+    versions: &[Stamp],
     catalog: &Catalog,
-    sources: &[SourceName],
     statistics: &Statistics,
     tenant: &str,
-    denials: &[Denial],
-    settings: &Settings,
     prompt_caches: &BTreeMap<ModelName, PromptCache>,
 ) -> Vec<Stamp> {
-    let mut out = versions(catalog, sources, denials, settings);
+    let mut out = versions.to_vec();
     out.extend(held(catalog, prompt_caches));
     out.extend(statistics.stamps(tenant));
     out.sort();

@@ -164,7 +164,7 @@ pub(crate) struct Request<'a> {
     pub(crate) denials: &'a [Denial],
     pub(crate) statistics: &'a Statistics,
     pub(crate) settings: &'a Settings,
-    pub(crate) versions: &'a [Stamp],
+    pub(crate) versions: &'a Arc<Vec<Stamp>>,
     /// What providers may hold of this tenant's prompts.
     pub(crate) prompt_caches: &'a BTreeMap<ModelName, PromptCache>,
     /// Neither plan nor answer of an earlier request is wanted.

@@ -26,8 +26,7 @@ struct VersionSet {
 struct StampSet {
     tenant: String,
     epoch: String,
-    sources: Vec<SourceName>,
-    denials: Vec<Denial>,
+    versions: Arc<Vec<Stamp>>,
     prompt_caches: BTreeMap<ModelName, PromptCache>,
     stamps: Arc<Stamps>,
 }
@@ -62,19 +61,17 @@ impl Snapshot {
         let mut kept = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(set) = kept
             .as_ref()
-            .filter(|s| s.tenant == *tenant && s.epoch == epoch && s.sources == request.sources && s.denials == request.denials)
+            .filter(|s| s.tenant == *tenant && s.epoch == epoch && Arc::ptr_eq(&s.versions, request.versions))
             .filter(|s| s.prompt_caches == *request.prompt_caches)
         {
             return set.stamps.clone();
         }
-        let Request { sources, denials, statistics, settings, prompt_caches, .. } = request;
-        let fresh = ctx_planner::stamps(&self.catalog, sources, statistics, tenant, denials, settings, prompt_caches);
+        let fresh = ctx_planner::stamps(request.versions, &self.catalog, request.statistics, tenant, request.prompt_caches);
         let stamps = Arc::new(Stamps::from(fresh));
         *kept = Some(StampSet {
             tenant: tenant.clone(),
             epoch: epoch.to_owned(),
-            sources: request.sources.to_vec(),
-            denials: request.denials.to_vec(),
+            versions: request.versions.clone(),
             prompt_caches: request.prompt_caches.clone(),
             stamps: stamps.clone(),
         });
