@@ -1,6 +1,7 @@
 //! Sentences of a passage, as byte spans. Blocks first (blank lines, headings, list items, rows, fences), then sentences within a
 //! block, so that a hard-wrapped line does not end one. Code stays whole.
 
+use crate::words::is_cjk;
 use ctx_types::passage::Locator;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -211,7 +212,7 @@ fn prose(text: &str, start: usize, end: usize, out: &mut Vec<Span>) {
     let flat = flattened(&text[start..end]);
     let mut begin = 0;
     for (at, piece) in flat.split_sentence_bound_indices() {
-        let stop = at + piece.len();
+        let Some(stop) = ends_at(&flat, at + piece.len()).filter(|stop| *stop > begin) else { continue };
         let so_far = &flat[begin..stop];
         let last = so_far.trim_end().rsplit(' ').next().unwrap_or_default().to_lowercase();
         let abbreviated = ABBREVIATIONS.contains(&last.trim_start_matches(['(', '"'])) && stop < flat.len();
@@ -225,6 +226,20 @@ fn prose(text: &str, start: usize, end: usize, out: &mut Vec<Span>) {
     if begin < flat.len() {
         push(text, start + begin, end, false, out);
     }
+}
+
+/// Where a sentence ends that the segmentation of Unicode (UAX #29) ends at `stop`. A stop inside a word (`/search?q=1`) ends
+/// none, unless its script writes no blanks; a note on a stop (`shipped.[1] Next`) belongs to the sentence before it.
+fn ends_at(flat: &str, stop: usize) -> Option<usize> {
+    let (before, after) = flat.split_at(stop);
+    let glued = !before.ends_with(char::is_whitespace) && after.starts_with(|c: char| !c.is_whitespace());
+    let last = before.chars().rev().find(|c| c.is_alphanumeric());
+    let next = after.chars().find(|c| c.is_alphanumeric());
+    if !glued || [last, next].into_iter().flatten().any(is_cjk) {
+        return Some(stop);
+    }
+    let word = &after[..after.find(char::is_whitespace).unwrap_or(after.len())];
+    (before.ends_with('[') && word.ends_with(']')).then_some(stop + word.len())
 }
 
 /// One line of the same length in bytes, so that offsets stay: line ends and the comment markers after them are blanks.
@@ -289,6 +304,15 @@ mod tests {
     fn code_stays_whole_and_cjk_ends_at_its_stop() {
         assert_eq!(texts("```\nlet a. B\nx\n```\n会議。次へ。"), ["```\nlet a. B\nx\n```", "会議。", "次へ。"]);
         assert!(texts(" \n\n").is_empty());
+    }
+
+    #[test]
+    fn a_stop_inside_a_word_ends_no_sentence_and_a_note_belongs_to_its_stop() {
+        let text = "GET /search?q=1 answers 200. It shipped.[1] See src/a?rs or Really!now. 会議?次へ。v2へ。";
+        assert_eq!(
+            texts(text),
+            ["GET /search?q=1 answers 200.", "It shipped.[1]", "See src/a?rs or Really!now.", "会議?", "次へ。", "v2へ。"]
+        );
     }
 
     #[test]

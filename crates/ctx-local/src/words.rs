@@ -54,7 +54,8 @@ impl Stems {
     }
 }
 
-fn is_cjk(c: char) -> bool {
+/// Scripts that write no blanks between words or sentences.
+pub(crate) fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}')
 }
 
