@@ -47,7 +47,7 @@ impl Reasoner for SingleShot {
 /// reports them.
 fn read(text: &str, context: &[ContextPassage]) -> Answer {
     let text = text.trim();
-    if text.is_empty() || text.to_uppercase().starts_with(ABSTAIN_SENTINEL) {
+    if text.is_empty() || says_that_nothing_is_found(text) {
         let why = if text.is_empty() { "the model gave an empty answer" } else { "the model found no answer in the passages" };
         return Answer { abstained: Some(why.into()), ..Answer::default() };
     }
@@ -59,6 +59,13 @@ fn read(text: &str, context: &[ContextPassage]) -> Answer {
     Answer { text: text.to_owned(), citations, ..Answer::default() }
 }
 
+/// The agreed words at the start, or as a sentence of their own anywhere: an answer that says both is none.
+fn says_that_nothing_is_found(text: &str) -> bool {
+    let text = text.to_uppercase();
+    let bare = |part: &str| part.trim_matches(|c: char| !c.is_alphabetic()) == ABSTAIN_SENTINEL;
+    text.starts_with(ABSTAIN_SENTINEL) || text.split(['.', '!', '?', '\n']).any(bare)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +73,9 @@ mod tests {
     #[test]
     fn the_sentinel_and_silence_are_abstentions() {
         assert!(read("Insufficient evidence.", &[]).abstained.is_some());
+        assert!(read("Port 8080 [1]. INSUFFICIENT EVIDENCE", &[]).abstained.is_some());
+        assert!(read("Port 8080 [1].\n**Insufficient evidence.**", &[]).abstained.is_some());
+        assert!(read("It was closed for insufficient evidence [1].", &[]).abstained.is_none());
         assert!(read("  ", &[]).abstained.is_some());
         assert!(read("Yes [1].", &[]).abstained.is_none());
     }

@@ -2,6 +2,7 @@
 
 mod answers;
 pub(crate) mod citations;
+mod held;
 pub(crate) mod support;
 
 pub use answers::AnswersQuestion;
