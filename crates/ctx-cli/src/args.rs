@@ -639,13 +639,13 @@ pub(crate) struct TuneArgs {
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
     /// Combinations of settings to draw.
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = numbers::at_least_one)]
     pub(crate) trials: usize,
     /// Seed of the search and of the intervals.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Use the first N queries of each half only.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = numbers::at_least_one)]
     pub(crate) queries: Option<usize>,
     /// Dollars per million tokens that a context is charged at.
     #[arg(long, value_name = "USD", default_value_t = ctx_eval::tuning::TOKEN_USD_PER_MILLION)]
@@ -702,7 +702,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) run_out: Option<PathBuf>,
     /// Ask the first N queries only.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = numbers::at_least_one)]
     pub(crate) queries: Option<usize>,
 }
 

@@ -54,6 +54,11 @@ pub(crate) fn positive(text: &str) -> Result<u32, String> {
     }
 }
 
+/// The same, as a length.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    positive(text).map(|count| count as usize)
+}
+
 /// A bound of passages.
 pub(crate) fn chunk_tokens(text: &str) -> Result<u32, String> {
     match count(text)? {

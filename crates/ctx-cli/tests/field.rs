@@ -32,7 +32,7 @@ fn a_configuration_gives_sources_budgets_and_shows_them() {
     world.write("settings/mine.yaml", "budgets: {max_cost_usd: 0.25}\nsources: {docs: {path: ../docs}}\n");
     let done = world.run(&["explain", QUESTION, "--settings", "--config", "settings/mine.yaml"]);
     assert_eq!(done.code, 0, "{}", done.err);
-    assert!(done.out.contains("Setting: budgets.max_cost = 250000000"), "{}", done.out);
+    assert!(done.out.contains("Setting: budgets.max_cost_usd = 0.25"), "{}", done.out);
     let named = world.run(&["run", QUESTION, "--source", "docs", "--config", "settings/mine.yaml"]);
     assert!(named.code == 0 && named.out.contains("restart.md"), "{}\n{}", named.out, named.err);
 }

@@ -318,8 +318,7 @@ fn amount(change: &AmountChange) -> String {
     let shown = |value: Option<i64>| value.map_or_else(|| "unknown".to_owned(), |v| in_unit(v, change.unit));
     let factor = match (change.a, change.b) {
         (Some(a), Some(b)) if a > 0 && b > 0 => {
-            let milli = i128::from(b) * 1_000 / i128::from(a);
-            format!(" (× {})", words::ratio(u64::try_from(milli).unwrap_or(u64::MAX)))
+            format!(" (× {:.2})", b as f64 / a as f64)
         }
         _ => String::new(),
     };

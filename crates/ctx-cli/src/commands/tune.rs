@@ -17,6 +17,9 @@ pub(crate) async fn tune(global: &Global, args: &TuneArgs, out: &Out, interrupt:
     if !(args.token_price.is_finite() && args.token_price >= 0.0) {
         return Err(Failure::input(format!("--token-price {}: expected a number of dollars, zero or more", args.token_price)));
     }
+    if let Some(path) = &args.out {
+        writable(path)?;
+    }
     let (config, _) = session::configuration(global, out)?;
     let options =
         TuningOptions { trials: args.trials, seed: args.seed, queries_max: args.queries, token_usd_per_million: args.token_price };
@@ -44,6 +47,12 @@ pub(crate) async fn tune(global: &Global, args: &TuneArgs, out: &Out, interrupt:
         }
         (None, _) => Ok(0),
     }
+}
+
+/// Found before the search and not after it: a file that stands is nobody's to overwrite, a folder may take none.
+fn writable(path: &Path) -> Result<(), Failure> {
+    let made = std::fs::File::create_new(path).and_then(|_| std::fs::remove_file(path));
+    made.map_err(|error| Failure::input(format!("--out {}: {error}; name a file that does not exist yet, in a folder that can be written", path.display())))
 }
 
 fn why_not(tuned: &Tuned) -> &'static str {

@@ -25,7 +25,7 @@ pub(crate) mod tree;
 pub use ctx_contracts::Durability;
 pub use secret::Secret;
 pub use settings::SettingRow;
-pub(crate) use settings::rows;
+pub(crate) use settings::{as_written, rows};
 
 use ctx_types::{Constraints, ModelName, NanoUsd, PicoUsd, Ppm, Sensitivity, SourceKind, SourceName, Tokens, Weights};
 use serde::Serialize;

@@ -82,6 +82,10 @@ pub(super) fn runtime(mut section: Section, config: &mut RuntimeConfig, findings
     config.result_cache.ttl_seconds = results.integer("ttl_seconds", "seconds", findings).unwrap_or(config.result_cache.ttl_seconds);
     config.result_cache.max_bytes = results.integer("max_bytes", "bytes", findings).unwrap_or(config.result_cache.max_bytes);
     config.result_cache.semantic_error = semantic(&mut results, findings).unwrap_or(config.result_cache.semantic_error);
+    if config.result_cache.semantic_error > Ppm(0) && !config.result_cache.enabled {
+        let cause = "match: semantic serves nothing while the result cache is off";
+        findings.problem(results.origin(), &results.key("match"), cause, Some("add enabled: true".to_owned()));
+    }
     results.finish(findings);
     let durabilities = [("none", Durability::None), ("async", Durability::Async), ("sync", Durability::Sync)];
     config.durability = choice(&mut section, "durability", &durabilities, findings).unwrap_or(config.durability);

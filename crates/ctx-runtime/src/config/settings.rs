@@ -1,4 +1,5 @@
-//! A configuration as rows: what `EXPLAIN (SETTINGS)` shows, and the digest that plan-cache keys hold.
+//! A configuration as rows: what `EXPLAIN (SETTINGS)` shows, by the names and in the units of the file, and the digest that
+//! plan-cache keys hold.
 
 use super::{Config, LearningConfig};
 use ctx_types::id::sha256_hex;
@@ -21,11 +22,21 @@ impl Config {
     /// Settings that differ from the default, by key. No secret can be among them: the configuration holds none.
     pub fn settings(&self) -> Vec<SettingRow> {
         let defaults = flat(&Config::default());
-        flat(self)
-            .into_iter()
-            .filter(|(key, value)| defaults.get(key) != Some(value))
-            .map(|(key, value)| SettingRow { default: defaults.get(&key).cloned(), key, value })
-            .collect()
+        let differs = |(key, value): &(String, String)| defaults.get(key) != Some(value);
+        let row = |(key, value): (String, String)| {
+            let default = defaults.get(&key).map(|value| as_written(&key, value).1);
+            let (key, value) = as_written(&key, &value);
+            SettingRow { key, value, default }
+        };
+        let matches = [("plan_cache", self.runtime.plan_cache.semantic_error), ("result_cache", self.runtime.result_cache.semantic_error)];
+        let matches = matches.into_iter().filter(|(_, error)| error.0 > 0).map(|(cache, _)| SettingRow {
+            key: format!("runtime.{cache}.match"),
+            value: "semantic".to_owned(),
+            default: Some("exact".to_owned()),
+        });
+        let mut rows: Vec<SettingRow> = flat(self).into_iter().filter(differs).map(row).chain(matches).collect();
+        rows.sort();
+        rows
     }
 
     /// Hash of everything that decides what the best plan is, without paths and the store's place. What is tried beside it is no
@@ -34,6 +45,38 @@ impl Config {
         let rows = flat(&Config { learning: LearningConfig::default(), ..self.clone() });
         let text: String = rows.iter().map(|(key, value)| format!("{key}={value}\n")).collect();
         sha256_hex(text.as_bytes())[..32].to_owned()
+    }
+}
+
+/// Keys that the file writes otherwise than they are kept: how they end here, how there, and what one of its units is here.
+const UNITS: [(&str, &str, f64); 16] = [
+    (".max_cost", ".max_cost_usd", 1e9),
+    (".max_latency", ".max_latency_seconds", 1e6),
+    (".cost_scale", ".cost_scale_usd", 1e9),
+    (".latency_scale", ".latency_scale_seconds", 1e6),
+    (".price.input", ".price.input", 1e6),
+    (".price.cached_input", ".price.cached_input", 1e6),
+    (".price.cache_write", ".price.cache_write", 1e6),
+    (".price.output", ".price.output", 1e6),
+    (".semantic_error", ".semantic_error", 1e6),
+    (".explore", ".explore", 1e6),
+    (".within", ".within", 1e6),
+    (".floor", ".floor", 1e6),
+    (".min_accuracy", ".min_accuracy", 1e6),
+    (".quantile", ".quantile", 1e6),
+    (".rerank_gain_min", ".rerank_gain_min", 1e6),
+    (".compress_keep_min", ".compress_keep_min", 1e6),
+];
+/// Weights are kept in millionths.
+const WEIGHTS: &str = ".weights.";
+
+/// A row by the name and in the unit of the file.
+pub(crate) fn as_written(key: &str, value: &str) -> (String, String) {
+    let scaled = |unit: f64| value.parse::<f64>().map_or_else(|_| value.to_owned(), |kept| (kept / unit).to_string());
+    match UNITS.iter().find(|(kept, ..)| key.ends_with(kept)) {
+        Some((kept, written, unit)) => (format!("{}{written}", &key[..key.len() - kept.len()]), scaled(*unit)),
+        None if key.contains(WEIGHTS) => (key.to_owned(), scaled(1e6)),
+        None => (key.to_owned(), value.to_owned()),
     }
 }
 
@@ -78,10 +121,22 @@ mod tests {
         let mut config = Config::default();
         assert_eq!(config.settings(), Vec::new());
         let plain = config.digest();
-        config.budgets.max_cost = Some(NanoUsd(1));
+        config.budgets.max_cost = Some(NanoUsd(250_000_000));
         let rows = config.settings();
-        assert_eq!((rows.len(), rows[0].key.as_str(), rows[0].value.as_str()), (1, "budgets.max_cost", "1"));
+        assert_eq!((rows.len(), rows[0].key.as_str(), rows[0].value.as_str()), (1, "budgets.max_cost_usd", "0.25"));
         assert_ne!(config.digest(), plain);
+    }
+
+    #[test]
+    fn rows_have_the_names_and_units_of_the_file() {
+        let mut config = Config::default();
+        config.runtime.result_cache.semantic_error = ctx_types::Ppm(200_000);
+        config.costmodel.weights.cost = 600_000;
+        let rows: Vec<String> = config.settings().into_iter().map(|row| format!("{} = {}", row.key, row.value)).collect();
+        assert_eq!(
+            rows,
+            ["costmodel.weights.cost = 0.6", "runtime.result_cache.match = semantic", "runtime.result_cache.semantic_error = 0.2"]
+        );
     }
 
     #[test]
