@@ -7,7 +7,7 @@
 use crate::figure::Figure;
 use crate::planning::Scene;
 use crate::templates::{Bench, CHANGES, NOW, REGRET_MOST, cached, empty, probe, shared};
-use ctx_plan_cache::{ABSENT_VERSION, CurrentStamps, Lookup, PlanCache, PlanKey, Settings, Stamps, Verdict};
+use ctx_plan_cache::{ABSENT_VERSION, CurrentStamps, Lookup, PlanCache, PlanKey, Settings, Stamps};
 use ctx_planner::Planner;
 use ctx_types::plan::Stamp;
 use ctx_types::{Goal, PicoUsd, Plan, Ppm};
@@ -110,7 +110,7 @@ impl<'a, 'b> Stream<'a, 'b> {
                     None => bench.score_as(scene, &near.entry.plan, goal, &said, &cold.plan),
                     Some(known) => Some(bench.made_of(scene, known, goal, &said)?.score.total.0),
                 };
-                Some(Verdict::of(near.distance, cold.plan.score.total.0, proposed))
+                Some(near.verdict(cold.plan.score.total.0, proposed))
             };
             let verdict = nearest.as_ref().filter(|_| found.wants_verdict()).and_then(judge);
             self.tally.checks += u64::from(verdict.is_some());

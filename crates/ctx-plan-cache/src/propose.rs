@@ -19,6 +19,9 @@ const POINT_APART: Ppm = Ppm(5_000);
 /// Decisions that a semantic match is made of, at most: the nearest ones.
 const DECISIONS_MAX: usize = 16;
 
+/// Decisions from further away, where those within reach leave no choice.
+const FURTHER_MAX: usize = 8;
+
 /// What a family's nearest points propose.
 #[derive(Clone, Debug)]
 pub struct Proposal {
@@ -37,6 +40,15 @@ impl Proposal {
     /// Near enough to serve as a template.
     pub fn is_template(&self) -> bool {
         self.known.is_none()
+    }
+
+    /// How it did, by scores: the cold plan's, and its own for the same goal; none if it breaks a constraint.
+    pub fn verdict(&self, cold: i64, proposed: Option<i64>) -> Verdict {
+        Verdict::of(self.distance, self.chooses(), cold, proposed)
+    }
+
+    fn chooses(&self) -> bool {
+        self.known.as_ref().is_some_and(Known::chooses)
     }
 }
 
@@ -109,12 +121,21 @@ impl PlanCache {
         hashes.filter_map(|hash| self.slots.get(hash)).filter(of_family)
     }
 
-    /// What the nearest decisions within reach choose behind retrieval. Which passages are read is weighed anew for every goal.
+    /// What the nearest decisions within reach choose behind retrieval; if that leaves no choice, the nearest ones further away
+    /// too: a decision is weighed by the goal's own numbers, so one more costs time and is never a worse plan. Which passages are
+    /// read is weighed anew for every goal.
     fn known(&self, key: &TemplateKey, nearest: &Slot, current: &CurrentStamps<'_>, now: u64) -> Known {
         let mut near: Vec<Near<'_>> = self.of_family(key).filter_map(|slot| self.near(slot, key, SEMANTIC_RADIUS, current, now)).collect();
         near.sort_by_key(|near| near.distance);
         let mut known = Known { stamps: nearest.renewed_stamps(current), ..Known::default() };
         near.iter().take(DECISIONS_MAX).for_each(|near| known.add(&near.slot.entry.plan));
+        if !known.chooses() {
+            let newest = |slot: &'_ Slot| slot.points.at.last().and_then(|point| key.distance(point, Ppm(u32::MAX)));
+            let stands = |slot: &Slot| matches!(self.judge_slot(slot, current, now), Lookup::Hit(_)) || slot.only_sources_moved(current);
+            let mut far: Vec<(Ppm, &Slot)> = self.of_family(key).filter_map(|slot| Some((newest(slot)?, slot))).collect();
+            far.sort_by_key(|(distance, _)| *distance);
+            far.iter().filter(|(_, slot)| stands(slot)).take(FURTHER_MAX).for_each(|(_, slot)| known.add(&slot.entry.plan));
+        }
         known
     }
 
@@ -175,11 +196,12 @@ impl PlanCache {
             };
         };
         let record = self.state.judged.get(tenant).copied().unwrap_or_default();
-        let false_at_most = record.bound(*distance);
-        if false_at_most > self.settings.semantic_error || key.sampled {
-            let (checked, wrong) = record.judged(*distance);
+        let chosen = proposal.chooses();
+        let proven = record.within(*distance, chosen, self.settings.semantic_error).filter(|_| !key.sampled);
+        let Some(false_at_most) = proven else {
+            let (checked, wrong) = record.judged(*distance, chosen);
             return Lookup::Miss(MissCause::Unproven { checked, wrong });
-        }
+        };
         Lookup::Near { entry: Arc::clone(entry), known: known.clone(), distance: *distance, false_at_most }
     }
 }

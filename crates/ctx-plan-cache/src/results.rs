@@ -247,13 +247,13 @@ impl Results {
         });
         let (distance, slot) = put.min_by_key(|(distance, slot)| (*distance, slot.key.hash()))?;
         let record = self.judged.get(tenant).copied().unwrap_or_default();
-        let false_at_most = record.bound(distance);
+        let false_at_most = record.bound(distance, false);
         Some(ProposedResult {
             key: slot.key.clone(),
             result: Box::new(slot.row.result.clone()),
             distance,
             false_at_most,
-            judged: record.judged(distance),
+            judged: record.judged(distance, false),
             proven: false_at_most <= self.settings.semantic_error && !near.sampled,
         })
     }
@@ -269,7 +269,7 @@ impl Results {
     pub fn judge(&mut self, tenant: &str, distance: Ppm, same: bool) {
         if self.judged.contains_key(tenant) || self.judged.len() < TENANTS_MAX {
             self.counters.semantic_checks += 1;
-            self.judged.entry(tenant.to_owned()).or_default().add(&Verdict { distance, loss: 0, wrong: !same });
+            self.judged.entry(tenant.to_owned()).or_default().add(&Verdict { distance, chosen: false, loss: 0, wrong: !same });
         }
     }
 

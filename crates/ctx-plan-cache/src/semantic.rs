@@ -1,9 +1,15 @@
 //! How often a decision proposed from further away is wrong, and from when on that is little enough.
 //!
-//! Proposals are judged by planning cold. For each band of distances the share of wrong ones has an upper confidence bound that
-//! holds at every count at once (the mixture of likelihood ratios under a uniform prior is a martingale: Ville's inequality;
-//! Robbins 1970), so looking after each check and stopping when it suits costs nothing. A band serves while its bound is
-//! within the user's δ; then a sample of its proposals is still judged, and a bound that rises ends it.
+//! Proposals are judged by planning cold. The share of wrong ones has an upper confidence bound that holds at every count at once,
+//! so looking after each check and stopping when it suits costs nothing: against a share `s` speaks the mean of likelihood ratios
+//! of smaller shares (fixed fractions of `s`) over `s`, a supermartingale wherever the true share is `s` or more (Ville's
+//! inequality; Robbins 1970). Only smaller shares are mixed because only they are of interest: a uniform mixture over all shares
+//! needs twice the checks.
+//!
+//! Decisions that were chosen among several and those that were the only one are counted apart, by bands of distances. The bands
+//! nest: a distance is served while the bound of everything judged up to some upper end above it is within the user's δ, if its own
+//! band was judged a while and did no worse. Then a sample is still judged, and a bound that rises ends it; what is served is judged
+//! more seldom than what is not, so that a pool that holds both errs on the careful side.
 
 use crate::template::{EXACT_RADIUS, Verdict};
 use ctx_types::Ppm;
@@ -13,7 +19,11 @@ use serde::{Deserialize, Serialize};
 const BANDS: [Ppm; 4] = [Ppm(50_000), Ppm(100_000), Ppm(175_000), Ppm(300_000)];
 /// Furthest proposal.
 pub const SEMANTIC_RADIUS: Ppm = BANDS[BANDS.len() - 1];
-/// Probability that the bound of any band fails, ever.
+/// Shares, as fractions of the one that is spoken against: none wrong, and few, some, half as many.
+const FRACTIONS: [f64; 4] = [0.0, 0.125, 0.25, 0.5];
+/// Checks of a band's own before those of nearer ones count for it.
+const OWN_MIN: u32 = 32;
+/// Probability that any bound of a tenant's fails, ever.
 pub const BOUND_FAILS: f64 = 0.05;
 
 /// Judged proposals of one band.
@@ -23,29 +33,54 @@ struct Band {
     wrong: u32,
 }
 
-/// What one tenant's proposals came to.
+/// What one tenant's proposals came to: those that were the only known decision, and those chosen among several, which are wrong
+/// far more seldom at any distance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Record {
-    bands: [Band; BANDS.len()],
+    only: [Band; BANDS.len()],
+    chosen: [Band; BANDS.len()],
 }
 
 impl Record {
     /// Counts a judged proposal. Those within the radius of templates are no semantic ones.
     pub(crate) fn add(&mut self, verdict: &Verdict) {
-        if let Some(band) = band_of(verdict.distance) {
-            self.bands[band].checked = self.bands[band].checked.saturating_add(1);
-            self.bands[band].wrong = self.bands[band].wrong.saturating_add(u32::from(verdict.wrong));
+        if let Some(at) = band_of(verdict.distance) {
+            let band = if verdict.chosen { &mut self.chosen[at] } else { &mut self.only[at] };
+            band.checked = band.checked.saturating_add(1);
+            band.wrong = band.wrong.saturating_add(u32::from(verdict.wrong));
         }
     }
 
-    /// Upper bound of the share of wrong proposals at this distance; one where there are none this far.
-    pub(crate) fn bound(&self, distance: Ppm) -> Ppm {
-        band_of(distance).map_or(Ppm::ONE, |at| self.bands[at].bound())
+    /// Upper bound of the share of wrong proposals like this one; one where none at such a distance were judged.
+    pub(crate) fn bound(&self, distance: Ppm, chosen: bool) -> Ppm {
+        let own = self.own(distance, chosen).filter(|own| own.checked >= OWN_MIN);
+        let bound = own.and_then(|own| Some(self.pools(distance, chosen).map(Band::bound).min()?.max(own.share())));
+        bound.unwrap_or(Ppm::ONE)
     }
 
-    /// Proposals judged at this distance, and wrong ones.
-    pub(crate) fn judged(&self, distance: Ppm) -> (u32, u32) {
-        band_of(distance).map_or((0, 0), |at| (self.bands[at].checked, self.bands[at].wrong))
+    /// That bound if it is no more than `most`; cheaper than [`Record::bound`] where it is not.
+    pub(crate) fn within(&self, distance: Ppm, chosen: bool, most: Ppm) -> Option<Ppm> {
+        self.pools(distance, chosen).any(|pool| pool.is_within(most)).then(|| self.bound(distance, chosen)).filter(|bound| *bound <= most)
+    }
+
+    /// Proposals at such a distance that were judged, and wrong ones.
+    pub(crate) fn judged(&self, distance: Ppm, chosen: bool) -> (u32, u32) {
+        self.own(distance, chosen).map_or((0, 0), |own| (own.checked, own.wrong))
+    }
+
+    fn bands(&self, chosen: bool) -> &[Band; BANDS.len()] {
+        if chosen { &self.chosen } else { &self.only }
+    }
+
+    fn own(&self, distance: Ppm, chosen: bool) -> Option<Band> {
+        band_of(distance).map(|at| self.bands(chosen)[at])
+    }
+
+    /// Everything judged up to each upper end that the distance is below.
+    fn pools(&self, distance: Ppm, chosen: bool) -> impl Iterator<Item = Band> {
+        let (bands, from) = (self.bands(chosen), band_of(distance).unwrap_or(BANDS.len()));
+        (from..BANDS.len()).map(move |to| bands[..=to].iter().fold(Band::default(), |sum, band| sum.and(*band)))
     }
 }
 
@@ -57,13 +92,27 @@ fn band_of(distance: Ppm) -> Option<usize> {
 }
 
 impl Band {
+    fn and(self, other: Band) -> Band {
+        Band { checked: self.checked.saturating_add(other.checked), wrong: self.wrong.saturating_add(other.wrong) }
+    }
+
+    fn share(self) -> Ppm {
+        Ppm::from_share(f64::from(self.wrong) / f64::from(self.checked.max(1)))
+    }
+
+    /// Whether the counts speak against any share above this one.
+    fn is_within(self, most: Ppm) -> bool {
+        let (n, wrong) = (f64::from(self.checked), f64::from(self.wrong));
+        self.checked > 0 && wrong < most.share() * n && evidence_against(most.share(), n, wrong) >= level()
+    }
+
     /// Smallest share that the counts contradict at this level, by bisection; rounded up.
     fn bound(self) -> Ppm {
         let (n, wrong) = (f64::from(self.checked), f64::from(self.wrong));
         if self.checked == 0 {
             return Ppm::ONE;
         }
-        let level = libm::log(BANDS.len() as f64 / BOUND_FAILS);
+        let level = level();
         let (mut low, mut high) = (wrong / n, 1.0);
         for _ in 0..40 {
             let middle = (low + high) / 2.0;
@@ -73,11 +122,20 @@ impl Band {
     }
 }
 
-/// Logarithm of the mixture's likelihood over that of `share`.
+/// What must speak against a share, so that no bound of a tenant's ever fails with more than [`BOUND_FAILS`].
+fn level() -> f64 {
+    libm::log((2 * BANDS.len()) as f64 / BOUND_FAILS)
+}
+
+/// Logarithm of the mean of likelihood ratios over that of `share`.
 fn evidence_against(share: f64, n: f64, wrong: f64) -> f64 {
-    let mixture = libm::lgamma(wrong + 1.0) + libm::lgamma(n - wrong + 1.0) - libm::lgamma(n + 2.0);
-    let at = |count: f64, p: f64| if count == 0.0 { 0.0 } else { count * libm::log(p) };
-    mixture - at(wrong, share) - at(n - wrong, 1.0 - share)
+    let ratio = |fraction: f64| {
+        let of_wrong = if wrong == 0.0 { 0.0 } else { wrong * libm::log(fraction) };
+        of_wrong + (n - wrong) * libm::log((1.0 - fraction * share) / (1.0 - share))
+    };
+    let ratios = FRACTIONS.map(ratio);
+    let largest = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    largest + libm::log(ratios.iter().map(|r| libm::exp(r - largest)).sum::<f64>() / FRACTIONS.len() as f64)
 }
 
 #[cfg(test)]
@@ -87,19 +145,32 @@ mod tests {
     fn record(checked: u32, every: u32) -> Record {
         let mut record = Record::default();
         for at in 1..=checked {
-            record.add(&Verdict { distance: Ppm(40_000), loss: 0, wrong: every > 0 && at.is_multiple_of(every) });
+            record.add(&Verdict { distance: Ppm(40_000), chosen: false, loss: 0, wrong: every > 0 && at.is_multiple_of(every) });
         }
         record
     }
 
     #[test]
-    fn a_band_is_proven_by_its_own_checks_only() {
-        let proven = record(1_300, 0);
-        assert!(proven.bound(Ppm(40_000)) <= Ppm(10_000), "{}", proven.bound(Ppm(40_000)));
-        assert!(record(300, 0).bound(Ppm(40_000)) > Ppm(10_000));
-        assert_eq!(proven.bound(Ppm(60_000)), Ppm::ONE, "the next band was never checked");
-        assert_eq!(proven.bound(Ppm(400_000)), Ppm::ONE, "too far");
-        assert!(record(2_000, 50).bound(Ppm(40_000)) > Ppm(20_000), "one in fifty is wrong");
+    fn a_band_is_proven_by_its_own_checks_and_nearer_ones() {
+        let proven = record(600, 0);
+        assert!(proven.bound(Ppm(40_000), false) <= Ppm(10_000), "{}", proven.bound(Ppm(40_000), false));
+        assert!(record(300, 0).bound(Ppm(40_000), false) > Ppm(10_000));
+        assert!(record(125, 0).bound(Ppm(40_000), false) <= Ppm(50_000));
+        assert_eq!(proven.bound(Ppm(60_000), false), Ppm::ONE, "the next band was never checked");
+        let judged = |wrong: u32| {
+            let mut further = proven;
+            let verdict = |at| Verdict { distance: Ppm(60_000), chosen: false, loss: 0, wrong: at < wrong };
+            (0..OWN_MIN).for_each(|at| further.add(&verdict(at)));
+            further
+        };
+        assert!(judged(0).within(Ppm(60_000), false, Ppm(10_000)).is_some(), "what is judged nearer counts for it");
+        assert_eq!(judged(1).within(Ppm(60_000), false, Ppm(20_000)), None, "it did worse itself");
+        assert_eq!(judged(9).within(Ppm(60_000), false, Ppm(50_000)), None);
+        assert_eq!(judged(9).within(Ppm(40_000), false, Ppm(10_000)), Some(proven.bound(Ppm(40_000), false)));
+        assert_eq!(judged(9).judged(Ppm(40_000), false), (600, 0));
+        assert_eq!(proven.bound(Ppm(400_000), false), Ppm::ONE, "too far");
+        assert_eq!(proven.bound(Ppm(40_000), true), Ppm::ONE, "chosen ones were never checked");
+        assert!(record(2_000, 50).bound(Ppm(40_000), false) > Ppm(20_000), "one in fifty is wrong");
     }
 
     /// Over many sequences that are looked at after each check, the bound falls below the truth in no more than it may.
@@ -116,12 +187,12 @@ mod tests {
             .filter(|_| {
                 let mut record = Record::default();
                 (0..400).any(|_| {
-                    record.add(&Verdict { distance: Ppm(40_000), loss: 0, wrong: random() < truth });
-                    u64::from(record.bound(Ppm(40_000)).0) < truth
+                    record.add(&Verdict { distance: Ppm(40_000), chosen: false, loss: 0, wrong: random() < truth });
+                    u64::from(record.bound(Ppm(40_000), false).0) < truth
                 })
             })
             .count();
-        // .0125 of 200 is 2.5 expected at most; 9 has a probability under .001.
+        // .00625 of 200 is 1.25 expected at most; 9 has a probability under .001.
         assert!(failed < 9, "{failed} of {sequences}");
     }
 }

@@ -151,6 +151,8 @@ fn octave(count: u64) -> u8 {
 pub struct Verdict {
     /// How far the proposal's point was.
     pub distance: Ppm,
+    /// Whether it was the best of several known decisions for the goal's own numbers, and not the only one.
+    pub chosen: bool,
     /// Score of the cold plan less that of the proposed decision for this goal.
     pub loss: i64,
     /// The proposal breaks a constraint, or is more than a hundredth of the cold score below it.
@@ -159,10 +161,10 @@ pub struct Verdict {
 
 impl Verdict {
     /// Of scores: the cold plan's, and that of the proposed decision for the same goal; none if it breaks a constraint.
-    pub fn of(distance: Ppm, cold: i64, proposed: Option<i64>) -> Verdict {
+    pub fn of(distance: Ppm, chosen: bool, cold: i64, proposed: Option<i64>) -> Verdict {
         let loss = proposed.map_or(cold.abs(), |proposed| cold.saturating_sub(proposed)).max(0);
         let wrong = proposed.is_none() || i128::from(loss) * 100 > i128::from(cold).abs();
-        Verdict { distance, loss, wrong }
+        Verdict { distance, chosen, loss, wrong }
     }
 }
 
@@ -222,7 +224,7 @@ mod tests {
     use super::*;
 
     fn verdict(loss: i64) -> Verdict {
-        Verdict::of(Ppm(10_000), 500_000, Some(500_000 - loss))
+        Verdict::of(Ppm(10_000), false, 500_000, Some(500_000 - loss))
     }
 
     #[test]
@@ -249,10 +251,10 @@ mod tests {
 
     #[test]
     fn wrong_is_a_hundredth_of_the_score_or_a_broken_constraint() {
-        assert!(!Verdict::of(Ppm(0), 500_000, Some(495_000)).wrong);
-        assert!(Verdict::of(Ppm(0), 500_000, Some(494_999)).wrong);
-        assert!(Verdict::of(Ppm(0), -500_000, Some(-505_001)).wrong);
-        assert!(Verdict::of(Ppm(0), 0, None).wrong);
+        assert!(!Verdict::of(Ppm(0), false, 500_000, Some(495_000)).wrong);
+        assert!(Verdict::of(Ppm(0), false, 500_000, Some(494_999)).wrong);
+        assert!(Verdict::of(Ppm(0), false, -500_000, Some(-505_001)).wrong);
+        assert!(Verdict::of(Ppm(0), false, 0, None).wrong);
     }
 
     #[test]

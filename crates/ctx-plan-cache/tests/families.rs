@@ -78,7 +78,7 @@ fn a_semantic_match_serves_once_its_distance_is_proven_and_for_its_tenant_only()
     assert!(matches!(unproven, Lookup::Miss(MissCause::Unproven { checked: 0, .. })) && unproven.wants_verdict(), "{unproven}");
     for number in 0..200 {
         let text = format!("Why did deploy {number} fail?");
-        let verdict = Verdict::of(Ppm(40_000), 500_000, Some(500_000));
+        let verdict = Verdict::of(Ppm(40_000), false, 500_000, Some(500_000));
         cache.custom(&at(&text, 540_000), &decided(&text, Stage::Fuse), 20, Some(&verdict), &current);
     }
     // Its points reach there by now: a goal as far from the nearest of them.
@@ -92,7 +92,7 @@ fn a_semantic_match_serves_once_its_distance_is_proven_and_for_its_tenant_only()
     // One wrong in ten ends it.
     for number in 0..200 {
         let text = format!("Why did deploy {number} fail?");
-        let verdict = Verdict::of(Ppm(40_000), 500_000, Some(if number % 10 == 0 { 400_000 } else { 500_000 }));
+        let verdict = Verdict::of(Ppm(40_000), false, 500_000, Some(if number % 10 == 0 { 400_000 } else { 500_000 }));
         cache.custom(&at(&text, 540_000), &decided(&text, Stage::Fuse), 20, Some(&verdict), &current);
     }
     assert!(cache.peek_template(&at("Why did deploy x1 fail?", 580_000), TENANT, &current, NOW).hit().is_none());
@@ -106,7 +106,7 @@ fn an_edited_source_leaves_what_plans_are_made_of_and_nothing_that_was_estimated
     let mut cache = settled(semantic(50_000), &before);
     for number in 0..200 {
         let text = format!("Why did deploy {number} fail?");
-        let verdict = Verdict::of(Ppm(40_000), 500_000, Some(500_000));
+        let verdict = Verdict::of(Ppm(40_000), false, 500_000, Some(500_000));
         cache.custom(&at(&text, 500_000), &decided(&text, Stage::Fuse), 20, Some(&verdict), &CurrentStamps::of(&before));
     }
     let moved = |object: &str| {

@@ -169,7 +169,7 @@ impl Inner {
                 None => return Ok(None),
             },
         };
-        Ok(Some(Verdict::of(proposal.distance, score(cold), proposed)))
+        Ok(Some(proposal.verdict(score(cold), proposed)))
     }
 
     /// The best plan that is made of what is known, if one is possible.

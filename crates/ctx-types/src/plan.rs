@@ -206,6 +206,11 @@ impl Known {
             || self.parts.iter().any(|(s, o)| (s, o) == (&alternative.stage, &alternative.operator))
     }
 
+    /// Whether they leave a choice: two parts of one stage.
+    pub fn chooses(&self) -> bool {
+        self.parts.iter().zip(self.parts.iter().skip(1)).any(|((a, _), (b, _))| a == b)
+    }
+
     /// Takes a plan's choices in.
     pub fn add(&mut self, plan: &Plan) {
         let chosen = plan.chosen.iter().map(|chosen| &chosen.alternative).filter(|a| !matches!(a.stage, Stage::Access(_)));
