@@ -154,8 +154,10 @@ pub struct Frame {
     pub tokens_bound: Tokens,
     /// Model calls.
     pub calls: u32,
-    /// Everything after retrieval: median.
+    /// Everything after retrieval: median, apart from context tokens.
     pub latency_p50: Micros,
+    /// Median time that 1,000 context tokens take. The upper quantile is that of a full context.
+    pub latency_per_ktoken: Micros,
     /// Everything after retrieval: upper quantile.
     pub latency_p90: Micros,
     /// Whether the upper quantile is measured well enough to decide feasibility.

@@ -182,7 +182,7 @@ pub fn terms_at(frame: &Frame, of_frame: FrameShares, totals: &Totals, shares: S
         risk: frame.risk.share(),
         cache: frame.cache.share(),
         cost: frame.fixed_cost + totals.cost + frame.context_price.times(ctx_types::Tokens(tokens)),
-        latency: frame.latency_p50 + totals.latency_p50,
+        latency: frame.latency_p50 + totals.latency_p50 + Micros(frame.latency_per_ktoken.get().saturating_mul(tokens) / 1_000),
     }
 }
 

@@ -69,6 +69,36 @@ impl Record {
         self.own(distance, chosen).map_or((0, 0), |own| (own.checked, own.wrong))
     }
 
+    /// All that were judged, and wrong ones.
+    pub(crate) fn all(&self) -> (u32, u32) {
+        let all = self.only.iter().chain(&self.chosen).fold(Band::default(), |sum, band| sum.and(*band));
+        (all.checked, all.wrong)
+    }
+
+    /// How many more right ones of the kind that was judged most would prove it; none if it is proven or more than ten thousand are
+    /// wanted.
+    pub(crate) fn still_needed(&self, most: Ppm) -> Option<u32> {
+        const LOOKED_AHEAD: u32 = 10_000;
+        let (bands, at) = [&self.only, &self.chosen]
+            .into_iter()
+            .flat_map(|bands| (0..BANDS.len()).map(move |at| (bands, at)))
+            .max_by_key(|(bands, at)| bands[*at].checked)?;
+        let proven_with = |more: u32| {
+            let own = Band { checked: bands[at].checked.saturating_add(more), ..bands[at] };
+            let nearer = bands[..at].iter().fold(own, |sum, band| sum.and(*band));
+            own.checked >= OWN_MIN && own.share() <= most && nearer.is_within(most)
+        };
+        let (mut low, mut high) = (0, LOOKED_AHEAD);
+        if proven_with(low) || !proven_with(high) {
+            return None;
+        }
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if proven_with(middle) { high = middle } else { low = middle }
+        }
+        Some(high)
+    }
+
     fn bands(&self, chosen: bool) -> &[Band; BANDS.len()] {
         if chosen { &self.chosen } else { &self.only }
     }
@@ -171,6 +201,22 @@ mod tests {
         assert_eq!(proven.bound(Ppm(400_000), false), Ppm::ONE, "too far");
         assert_eq!(proven.bound(Ppm(40_000), true), Ppm::ONE, "chosen ones were never checked");
         assert!(record(2_000, 50).bound(Ppm(40_000), false) > Ppm(20_000), "one in fifty is wrong");
+    }
+
+    #[test]
+    fn what_is_still_needed_proves_it() {
+        let most = Ppm(50_000);
+        for begun in [record(1, 0), record(40, 0), record(60, 30)] {
+            let needed = begun.still_needed(most).expect("not proven yet");
+            let with = |more: u32| {
+                let mut record = begun;
+                (0..more).for_each(|_| record.add(&Verdict { distance: Ppm(40_000), chosen: false, loss: 0, wrong: false }));
+                record.within(Ppm(40_000), false, most)
+            };
+            assert!(with(needed).is_some() && with(needed - 1).is_none(), "{needed}");
+        }
+        assert_eq!(record(600, 0).still_needed(most), None);
+        assert_eq!(record(40, 20).all(), (40, 2));
     }
 
     /// Over many sequences that are looked at after each check, the bound falls below the truth in no more than it may.

@@ -213,8 +213,17 @@ struct FrameBuilder<'a> {
     qualities: BTreeMap<(usize, Layout), AnswererQuality>,
 }
 
-/// Latency (median and upper quantile, where known) and cost of an answer.
-type AnswerStep = (Option<(Micros, Micros)>, CallCost);
+/// Latency, where known, and cost of an answer.
+type AnswerStep = (Option<AnswerLatency>, CallCost);
+
+/// How long an answer takes: the median without context, per 1,000 tokens of it and with all of it, and the upper quantile then.
+#[derive(Clone, Copy)]
+struct AnswerLatency {
+    alone: Micros,
+    per_ktoken: Micros,
+    full: Micros,
+    high: Micros,
+}
 
 /// What one call costs: expected apart from context, per context token, and at most.
 #[derive(Clone, Copy, Default)]
@@ -278,8 +287,11 @@ impl FrameBuilder<'_> {
         let read = self.read(choice, layout, budget, call);
         let steps = [choice.fuse, choice.rerank, choice.pack, choice.compress, choice.verify];
         let others = steps.map(|step| self.estimates[step].latency.as_ref().map(|l| (l.value, l.high)));
-        let latency = |high: bool| others.iter().copied().chain([answer]).flatten().map(|l| if high { self.upper(l) } else { l.0 }).sum();
-        let answer_step = answer.map_or((Micros(0), Micros(0)), |step| (step.0, self.upper(step)));
+        let answer_step = answer.map_or((Micros(0), Micros(0)), |answer| (answer.alone, self.upper((answer.full, answer.high))));
+        let latency = |high: bool| -> Micros {
+            let of_answer = if high { answer_step.1 } else { answer_step.0 };
+            others.iter().copied().flatten().map(|l| if high { self.upper(l) } else { l.0 }).sum::<Micros>() + of_answer
+        };
         let answer_latency = self.estimates[choice.answer].latency.as_ref();
         Frame {
             alternatives: self.ids(choice),
@@ -309,6 +321,7 @@ impl FrameBuilder<'_> {
             tokens_bound: call.tokens_bound + reordering.tokens,
             calls: call.calls + reordering.calls,
             latency_p50: latency(false),
+            latency_per_ktoken: answer.map_or(Micros(0), |answer| answer.per_ktoken),
             latency_p90: latency(true),
             latency_measured: answer_latency
                 .is_some_and(|l| l.certainty.observations() >= LATENCY_RUNS_MIN || l.certainty == Certainty::Configured),
@@ -372,12 +385,18 @@ impl FrameBuilder<'_> {
     }
 
     /// Latency of an answer at this pack budget: only the extractive one's depends on it.
-    fn answer_latency(&self, index: usize, budget: Tokens) -> Option<(Micros, Micros)> {
+    fn answer_latency(&self, index: usize, budget: Tokens) -> Option<AnswerLatency> {
         if matches!(self.at(index).operator, Operator::Answer { model: None, .. }) {
-            let estimate = model::estimate(self.cost, self.at(index), budget);
-            return estimate.latency.map(|l| (l.value, l.high));
+            let at = |context| model::estimate(self.cost, self.at(index), context).latency;
+            let half = Tokens(budget.get() / 2);
+            let (part, full) = (at(half)?, at(budget)?);
+            let grows = full.value.get().saturating_sub(part.value.get());
+            let per_ktoken = Micros(grows.saturating_mul(1_000) / (budget.get() - half.get()).max(1));
+            let alone = Micros(full.value.get().saturating_sub(per_ktoken.get().saturating_mul(budget.get()) / 1_000));
+            return Some(AnswerLatency { alone, per_ktoken, full: full.value, high: full.high });
         }
-        self.estimates[index].latency.as_ref().map(|l| (l.value, l.high))
+        let of_call = self.estimates[index].latency.as_ref()?;
+        Some(AnswerLatency { alone: of_call.value, per_ktoken: Micros(0), full: of_call.value, high: of_call.high })
     }
 
     fn call(&self, choice: &FrameChoice, budget: Tokens) -> CallCost {

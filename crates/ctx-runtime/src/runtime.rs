@@ -438,6 +438,12 @@ impl Runtime {
         self.inner.answers.counters()
     }
 
+    /// Stored answers to other words that were compared with a request's own, those that said something else, and about how many
+    /// more that say the same are needed before they are given (`None`: they are given, or too many are).
+    pub fn compared_answers(&self) -> (u32, u32, Option<u32>) {
+        self.inner.answers.compared()
+    }
+
     /// Forgets every stored answer, in memory and on disk; says how many there were.
     pub async fn clear_result_cache(&self) -> Result<usize, PluginError> {
         self.inner.answers.clear(self.inner.parts.store.as_ref()).await

@@ -79,6 +79,11 @@ impl Answers {
         (results.len(), results.counters())
     }
 
+    /// See [`Results::compared`].
+    pub(crate) fn compared(&self) -> (u32, u32, Option<u32>) {
+        self.lock().compared()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Results> {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -188,6 +188,7 @@ fn frame(random: &mut Random, number: u32) -> Frame {
         tokens_bound: Tokens(budget + 500),
         calls: number % 3,
         latency_p50: Micros(latency),
+        latency_per_ktoken: Micros(0),
         latency_p90: Micros(latency * 3),
         latency_measured: true,
         budget: Tokens(budget),

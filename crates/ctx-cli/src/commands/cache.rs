@@ -8,6 +8,12 @@ use ctx_runtime::{CacheRow, Counters, LoadReport, Pin, ResultCounters};
 use ctx_types::Micros;
 use serde_json::json;
 
+/// How far the proof is that answers to other words may be given.
+fn compared((all, wrong, needed): (u32, u32, Option<u32>)) -> String {
+    let needed = needed.map_or_else(String::new, |more| format!(" (about {more} more that say the same before any is given)"));
+    format!("{all} compared, of which {wrong} said something else{needed}")
+}
+
 pub(crate) async fn cache(global: &Global, command: &CacheCommand, out: &Out) -> Result<u8, Failure> {
     let session = Session::open(global, &SourceArgs::default(), out).await?;
     match command {
@@ -19,7 +25,7 @@ pub(crate) async fn cache(global: &Global, command: &CacheCommand, out: &Out) ->
                 let ResultCounters { hits, misses, saved_cost, saved_time, semantic_hits, semantic_checks } = answers;
                 let other_words = match (semantic_hits, semantic_checks) {
                     (0, 0) => String::new(),
-                    (hits, checks) => format!("; for other words {hits} given, {checks} compared"),
+                    (hits, _) => format!("; for other words {hits} given, {}", compared(session.runtime.compared_answers())),
                 };
                 let told = format!("{stored} answers stored; {hits} given again, {misses} not{other_words}");
                 out.note(&format!("{told}; {saved_cost} and {saved_time} saved"));

@@ -52,7 +52,9 @@ pub(crate) async fn tune(global: &Global, args: &TuneArgs, out: &Out, interrupt:
 /// Found before the search and not after it: a file that stands is nobody's to overwrite, a folder may take none.
 fn writable(path: &Path) -> Result<(), Failure> {
     let made = std::fs::File::create_new(path).and_then(|_| std::fs::remove_file(path));
-    made.map_err(|error| Failure::input(format!("--out {}: {error}; name a file that does not exist yet, in a folder that can be written", path.display())))
+    made.map_err(|error| {
+        Failure::input(format!("--out {}: {error}; name a file that does not exist yet, in a folder that can be written", path.display()))
+    })
 }
 
 fn why_not(tuned: &Tuned) -> &'static str {

@@ -251,7 +251,8 @@ mod tests {
     #[test]
     fn an_identifier_with_a_stop_inside_is_not_cut_in_two() {
         for sign in ["?", "!", "。", "⁇"] {
-            let text = format!("a. src/a{sign}rs? It stands in the middle of a long text. src/a{sign}rs aaaaaaaa! Nothing else is here. aaaaa ");
+            let text =
+                format!("a. src/a{sign}rs? It stands in the middle of a long text. src/a{sign}rs aaaaaaaa! Nothing else is here. aaaaa ");
             for scoring in Scoring::ALL {
                 let short = shorten(scoring, "alpha 12 beta", "en", &passage("a.md", &text), Tokens(1));
                 assert_eq!(short.text.matches(&format!("src/a{sign}rs")).count(), 2, "{scoring:?}: {}", short.text);

@@ -10,12 +10,30 @@ use ctx_contracts::ContextPassage;
 /// How units of one kind stand to each other: percent, thousands, millions, binary thousands, seconds, hours, days.
 const SCALES: [f64; 7] = [100.0, 1e3, 1e6, 1024.0, 60.0, 3_600.0, 24.0];
 const WORDS: [&str; 21] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
-    "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
 ];
-const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
-];
+const MONTHS: [&str; 12] =
+    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
 const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 
 /// A number as it is written, and its value.
@@ -76,7 +94,8 @@ fn numbers(claim: &str) -> Vec<Number<'_>> {
         let joined = matches!(last, Some('-' | '/' | '.')) && glued(second);
         // `5ms` is a number with its unit, `4A` a part of a name: a unit is written in lower case, or stands for a size.
         let rest: String = claim[end..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        let unit = rest.chars().all(|c| c.is_ascii_lowercase()) || ["GB", "MB", "KB", "TB", "GiB", "MiB", "KiB", "MHz", "GHz", "K", "M"].contains(&rest.as_str());
+        let unit = rest.chars().all(|c| c.is_ascii_lowercase())
+            || ["GB", "MB", "KB", "TB", "GiB", "MiB", "KiB", "MHz", "GHz", "K", "M"].contains(&rest.as_str());
         glued(last) || joined || !unit
     };
     let of_a_list = |start: usize, end: usize| {
@@ -84,7 +103,9 @@ fn numbers(claim: &str) -> Vec<Number<'_>> {
         claim[..start].trim().is_empty() && end - start < 3 && rest.is_some_and(|rest| rest.chars().any(char::is_alphanumeric))
     };
     let all = digits(claim).into_iter();
-    all.filter(|(start, n)| !of_a_name(*start, start + n.written.len()) && !of_a_list(*start, start + n.written.len())).map(|(_, n)| n).collect()
+    all.filter(|(start, n)| !of_a_name(*start, start + n.written.len()) && !of_a_list(*start, start + n.written.len()))
+        .map(|(_, n)| n)
+        .collect()
 }
 
 /// Runs of digits with `,` between thousands and one point, and where they begin.
@@ -137,9 +158,19 @@ mod tests {
         for claim in ["port 9090", "1001 rows", "31 %", "for 6 seconds", "26 shards", "808 is the port", "deploy 1424", "since 2020"] {
             assert_eq!(missing(claim, text).len(), 1, "{claim}");
         }
-        for claim in
-            ["port 8080.", "1000 rows", "30 %", "29.7%", "5 s", "5s", "25 shards", "deploy 1423", "error E0502 of IL-6 in v2", "1. a step", "no number"]
-        {
+        for claim in [
+            "port 8080.",
+            "1000 rows",
+            "30 %",
+            "29.7%",
+            "5 s",
+            "5s",
+            "25 shards",
+            "deploy 1423",
+            "error E0502 of IL-6 in v2",
+            "1. a step",
+            "no number",
+        ] {
             assert!(missing(claim, text).is_empty(), "{claim}: {:?}", missing(claim, text));
         }
     }
@@ -147,7 +178,10 @@ mod tests {
     #[test]
     fn numbers_are_read_as_they_are_written() {
         let read = |text: &str| digits(text).into_iter().map(|(_, n)| n.value).collect::<Vec<_>>();
-        assert_eq!(read("1,234,567.5 and 1,2 or 3.4.5, 10:30, 2024-05-01"), [1_234_567.5, 1.0, 2.0, 3.4, 5.0, 10.0, 30.0, 2024.0, 5.0, 1.0]);
+        assert_eq!(
+            read("1,234,567.5 and 1,2 or 3.4.5, 10:30, 2024-05-01"),
+            [1_234_567.5, 1.0, 2.0, 3.4, 5.0, 10.0, 30.0, 2024.0, 5.0, 1.0]
+        );
         assert!(says_a_number("5ms") && says_a_number("a 16GB node") && !says_a_number("HNF4A") && !says_a_number(""));
         assert!(read("１２ ٣").is_empty(), "only what every reader writes alike");
     }

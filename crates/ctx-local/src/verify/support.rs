@@ -230,7 +230,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_number_or_a_name_that_what_is_cited_does_not_hold_is_caught_however_short_the_claim() {
-        for answer in ["26 days [1].", "The limit is 26 [1].", "The retention limit of audit logs is 250 days [1].", "Quarterly [1].", "Kept 26 days."] {
+        for answer in [
+            "26 days [1].",
+            "The limit is 26 [1].",
+            "The retention limit of audit logs is 250 days [1].",
+            "Quarterly [1].",
+            "Kept 26 days.",
+        ] {
             let verdict = verdict(answer).await;
             assert!(!verdict.passed && verdict.confidence == Ppm(0), "{answer}: {verdict:?}");
         }

@@ -131,11 +131,11 @@ mod tests {
     fn rows_have_the_names_and_units_of_the_file() {
         let mut config = Config::default();
         config.runtime.result_cache.semantic_error = ctx_types::Ppm(200_000);
-        config.costmodel.weights.cost = 600_000;
+        config.costmodel.weights.cost = 700_000;
         let rows: Vec<String> = config.settings().into_iter().map(|row| format!("{} = {}", row.key, row.value)).collect();
         assert_eq!(
             rows,
-            ["costmodel.weights.cost = 0.6", "runtime.result_cache.match = semantic", "runtime.result_cache.semantic_error = 0.2"]
+            ["costmodel.weights.cost = 0.7", "runtime.result_cache.match = semantic", "runtime.result_cache.semantic_error = 0.2"]
         );
     }
 
