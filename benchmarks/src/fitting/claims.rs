@@ -6,7 +6,7 @@ use super::gold::normal;
 use super::local::best_ridge;
 use super::regression::{Row, Shape};
 use ctx_local::logistic::Logistic;
-use ctx_local::{CLAIM, claim};
+use ctx_local::{CLAIM, claim, unheld_numbers};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +22,8 @@ pub const SUPPORTED: &str = "SUPPORT";
 pub struct Claim {
     /// Its features, by [`CLAIM`].
     pub features: Vec<f64>,
+    /// Whether what it cites holds every number that it says; a claim of which it does not is rejected whatever the features say.
+    pub held: bool,
     /// SUPPORT, CONTRADICT, NOT_ENOUGH_INFO or [`MISCITED`].
     pub kind: String,
     /// Whether fits may see it.
@@ -54,7 +56,9 @@ pub fn observe(
         let context = packed.iter().zip(1..).map(|(p, label)| p.passage(label)).collect::<anyhow::Result<Vec<_>>>()?;
         let mut add = |kind: &str, label: u32| {
             let features = claim(&observation.text, &observation.language, &context, &[label]).to_vec();
-            out.push(Claim { features, kind: kind.to_owned(), train: observation.train });
+            // The claim is no answer to a question: only what it cites may hold its numbers.
+            let held = unheld_numbers(&observation.text, "", &context, &[label]).is_empty();
+            out.push(Claim { features, held, kind: kind.to_owned(), train: observation.train });
         };
         add(kind, 1);
         if seen.insert((query.clone(), normal(&observation.text))) && packed.len() > 1 {
@@ -82,5 +86,6 @@ pub fn fit(claims: &[Claim]) -> anyhow::Result<(Logistic, Value)> {
 pub fn scored(claims: &[Claim], model: &Logistic, train: bool, kinds: &[&str]) -> Vec<(f64, bool)> {
     let scorer = model.for_features(&CLAIM);
     let wanted = |c: &&Claim| c.train == train && (kinds.is_empty() || kinds.contains(&c.kind.as_str()));
-    claims.iter().filter(wanted).map(|c| (scorer.probability(&c.features), c.kind == SUPPORTED)).collect()
+    let probability = |c: &Claim| if c.held { scorer.probability(&c.features) } else { 0.0 };
+    claims.iter().filter(wanted).map(|c| (probability(c), c.kind == SUPPORTED)).collect()
 }

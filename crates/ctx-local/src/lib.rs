@@ -34,4 +34,4 @@ pub use prompt::{ABSTAIN_SENTINEL, prompt};
 pub use rerank::{FEATURES, FeatureReranker, features};
 pub use sentences::{Span, readable, sentences, sentences_of};
 pub use single_shot::SingleShot;
-pub use verify::{AnswersQuestion, CLAIM, Citations, Support, claim};
+pub use verify::{AnswersQuestion, CLAIM, Citations, Support, claim, unheld_numbers};

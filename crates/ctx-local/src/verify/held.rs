@@ -55,6 +55,11 @@ pub(super) fn unheld<'a>(claim: &'a str, question: &str, cited: &[&ContextPassag
     said.into_iter().filter(|number| !known.iter().any(|value| number.is(*value))).map(|number| number.written).collect()
 }
 
+/// Numbers of a claim that neither the passages cited by these labels nor the question hold, as written.
+pub fn unheld_numbers<'a>(claim: &'a str, question: &str, context: &[ContextPassage], cited: &[u32]) -> Vec<&'a str> {
+    unheld(claim, question, &context.iter().filter(|p| cited.contains(&p.label)).collect::<Vec<_>>())
+}
+
 /// Whether a claim says a number at all.
 pub(super) fn says_a_number(claim: &str) -> bool {
     !numbers(claim).is_empty()

@@ -7,6 +7,7 @@ pub(crate) mod support;
 
 pub use answers::AnswersQuestion;
 pub use citations::Citations;
+pub use held::unheld_numbers;
 pub use support::{CLAIM, Support, claim};
 
 use ctx_contracts::{ContextPassage, VerifyRequest};
