@@ -38,6 +38,13 @@ fn a_configuration_gives_sources_budgets_and_shows_them() {
 }
 
 #[test]
+fn a_context_that_takes_no_passage_is_told_from_finding_none() {
+    let world = World::with_docs();
+    let done = world.run(&["run", QUESTION, "--source", "docs=docs", "--max-context-tokens", "1"]);
+    assert!(done.code == 4 && done.err.contains("passages found fits into the context"), "{} {}\n{}", done.code, done.out, done.err);
+}
+
+#[test]
 fn a_list_of_sources_with_crlf_names_folders_that_exist() {
     let world = World::with_docs();
     world.write("logs/app.log", "2026-03-29 01:30:00 ERROR staging failed\r\n");

@@ -60,9 +60,10 @@ pub fn unheld_numbers<'a>(claim: &'a str, question: &str, context: &[ContextPass
     unheld(claim, question, &context.iter().filter(|p| cited.contains(&p.label)).collect::<Vec<_>>())
 }
 
-/// Whether a claim says a number at all.
+/// Whether a claim says a number at all. The sign of a list item alone (`2.`) says none.
 pub(super) fn says_a_number(claim: &str) -> bool {
-    !numbers(claim).is_empty()
+    let sign = claim.trim().strip_suffix(['.', ')', ':']).is_some_and(|sign| sign.len() < 3 && sign.bytes().all(|b| b.is_ascii_digit()));
+    !sign && !numbers(claim).is_empty()
 }
 
 impl Number<'_> {
@@ -187,7 +188,7 @@ mod tests {
             read("1,234,567.5 and 1,2 or 3.4.5, 10:30, 2024-05-01"),
             [1_234_567.5, 1.0, 2.0, 3.4, 5.0, 10.0, 30.0, 2024.0, 5.0, 1.0]
         );
-        assert!(says_a_number("5ms") && says_a_number("a 16GB node") && !says_a_number("HNF4A") && !says_a_number(""));
+        assert!(says_a_number("5ms") && says_a_number("a 16GB node") && !says_a_number("2.") && !says_a_number("HNF4A") && !says_a_number(""));
         assert!(read("１２ ٣").is_empty(), "only what every reader writes alike");
     }
 }

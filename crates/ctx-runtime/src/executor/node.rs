@@ -39,6 +39,8 @@ pub(crate) struct Inputs {
 pub(crate) struct Packed {
     pub(crate) passages: Vec<ContextPassage>,
     pub(crate) evidence: ctx_types::Ppm,
+    /// Passages that were found and do not fit, where none does.
+    pub(crate) too_long: usize,
 }
 
 /// What one attempt gave.
@@ -233,6 +235,7 @@ async fn packed(context: &Context, inputs: &Inputs, limits: Limits, layout: Layo
     if chosen.len() < fitting.len() {
         found.dropped.push(format!("{} that fit: each adds less to P(evidence) than its length costs", fitting.len() - chosen.len()));
     }
+    let too_long = if fitting.is_empty() { found.all.len() - stale.len() } else { 0 };
     let passages = pack::arrange(chosen.iter().map(|&at| found.all[at].ranked.clone()).collect(), layout);
     let notes = stale_notes(stale.len());
     let actual = NodeActual {
@@ -242,7 +245,7 @@ async fn packed(context: &Context, inputs: &Inputs, limits: Limits, layout: Layo
         dropped: found.dropped,
         ..NodeActual::default()
     };
-    Ok(Done { notes, ..Done::passed(Value::Context(Arc::new(Packed { passages, evidence })), actual) })
+    Ok(Done { notes, ..Done::passed(Value::Context(Arc::new(Packed { passages, evidence, too_long })), actual) })
 }
 
 /// What a longer context costs the planned answerer. One that was measured not to lose by length is held to the prior of
@@ -281,6 +284,7 @@ async fn answer(
     let (passages, notes) = permitted(context, model, &packed.passages).await;
     if passages.is_empty() {
         let why = match packed.passages.is_empty() {
+            true if packed.too_long > 0 => format!("none of the {} passages found fits into the context's budget", packed.too_long),
             true => nothing_found(&inputs.planned.plan),
             false => "no passage may be shown to the planned model".to_owned(),
         };

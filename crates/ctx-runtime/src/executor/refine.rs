@@ -242,7 +242,7 @@ pub(super) async fn compressed(context: &Context, node: &Node, name: &str, keep:
         receipts,
         ..NodeActual::default()
     };
-    let shorter = Packed { passages, evidence };
+    let shorter = Packed { passages, evidence, too_long: packed.too_long };
     Ok(Done::passed(Value::Context(Arc::new(shorter)), actual))
 }
 
