@@ -120,13 +120,17 @@ fn write(chosen: &[Quoted<'_, '_>]) -> Answer {
     answer
 }
 
-/// The locator of a sentence: lines counted in the passage's text. Bytes are narrowed only where text and bytes on disk have
+/// The locator of a sentence: lines counted in the passage's text, or the rows that it writes as blocks of their columns. Bytes are narrowed only where text and bytes on disk have
 /// the same length (plain UTF-8 with LF); elsewhere the passage's range stays, which still holds the sentence.
 fn narrowed(locator: &Locator, text: &str, span: Span) -> Locator {
-    let breaks = |range: &str| range.bytes().filter(|b| *b == b'\n').count() as u32;
+    const ROWS: &str = "\n\n";
+    let lines = locator.line_end - locator.line_start;
+    let in_lines = |range: &str| range.matches('\n').count() as u32;
+    let in_rows = |range: &str| range.matches(ROWS).count() as u32;
+    let is_rows = in_lines(text) != lines && in_rows(text) == lines;
+    let breaks = |range: &str| if is_rows { in_rows(range) } else { in_lines(range) };
     let before = breaks(&text[..span.start]);
     let inside = breaks(&text[span.start..span.end]);
-    let lines = locator.line_end - locator.line_start;
     let same_length = locator.bytes.end - locator.bytes.start == text.len() as u64;
     let bytes = if same_length {
         ByteRange { start: locator.bytes.start + span.start as u64, end: locator.bytes.start + span.end as u64 }
@@ -178,6 +182,18 @@ mod tests {
         let context = [passage(1, "The exit code of a run is its status, and what it does mean is documented."), passage(2, table)];
         let said = answer("What does exit code 10 mean?", "en", &context, Ppm(800_000));
         assert!(said.text.starts_with("| 10 | the store cannot be read | [2]"), "{said:?}");
+    }
+
+    #[test]
+    fn an_identifier_alone_is_answered_by_its_row_and_cited_at_its_line() {
+        let mut row = passage(1, "order: ORD-204417\nitem: saw\n\norder: ORD-204418\nitem: axe");
+        (row.passage.locator.line_start, row.passage.locator.line_end, row.exact) = (2, 3, true);
+        for (goal, item, line) in [("ORD-204417", "saw", 2), ("ORD-204418", "axe", 3)] {
+            let said = answer(goal, "en", std::slice::from_ref(&row), Ppm(800_000));
+            assert_eq!(said.text, format!("order: {goal} item: {item} [1]"));
+            let locator = &said.citations[0].locator;
+            assert_eq!((said.citations.len(), locator.line_start, locator.line_end), (1, line, line));
+        }
     }
 
     #[test]

@@ -92,7 +92,7 @@ struct Question {
     numbers: Vec<String>,
     names: Vec<String>,
     negates: bool,
-    /// Whether it asks, rather than claims or names what is looked for.
+    /// Whether it asks, or is one identifier, rather than claims or describes what is looked for.
     asks: bool,
     vector: Option<Vec<f32>>,
 }
@@ -227,7 +227,7 @@ fn question(goal: &str, stems: &Stems, idf: &Idf, directions: &Directions) -> Qu
         numbers: numbers(goal),
         names: names(goal),
         negates: negates(goal),
-        asks: goal.contains('?'),
+        asks: goal.contains('?') || goal.split_whitespace().count() == 1,
         vector: directions.of(&directions::tokens(goal)),
     }
 }
