@@ -296,6 +296,22 @@ fn test(world: &World, on_train: bool) -> Anyhow<()> {
         right += u32::from(is_good);
         let operation = by_operation.entry(choice.query.ask.name()).or_default();
         *operation = (operation.0 + 1, operation.1 + u32::from(is_good));
+        if on_train && std::env::var("SHOW").is_ok_and(|show| show == "answered") {
+            let question = Question::new(&asked.text);
+            let found = readings(&[world.tables[asked.table].offered()], &question, model);
+            let left = found.iter().find(|r| r.query == choice.query).map(|r| r.left.words.clone()).unwrap_or_default();
+            let left: Vec<&str> = left.iter().map(|at| question.words[*at].text.as_str()).collect();
+            println!(
+                "@ {is_good} {:.2} {} [{}] {} | {} | {:?} | {:?}",
+                choice.probability,
+                choice.query.ask.name(),
+                left.join(" "),
+                asked.text,
+                ctx_tables::describe::describe(table, &choice.query),
+                values.iter().take(2).collect::<Vec<_>>(),
+                asked.gold.first()
+            );
+        }
         if !is_good && std::env::var("SHOW").is_ok_and(|show| show == "wrong") {
             println!(
                 "! {:.2} {} {} | {} | {:?} | {:?}",

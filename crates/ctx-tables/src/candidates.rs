@@ -2,6 +2,7 @@
 //! measured and which operation joins them are enumerated here; which of them is meant is decided by [`crate::rank`].
 
 use crate::joined;
+use crate::pairs;
 use crate::plain::{AVERAGED, SUMMED};
 use crate::query::{Ask, Comparison, End, Filter, Function, Query, Test};
 use crate::question::{Comparative, Form as Asks, Number, Pointer, Question, Span};
@@ -19,9 +20,12 @@ const MEASURED_MAX: usize = 6;
 /// Queries per goal and table.
 pub const CANDIDATES_MAX: usize = 700;
 /// Options considered for filters.
-const OPTIONS_MAX: usize = 16;
+pub(crate) const OPTIONS_MAX: usize = 16;
 /// Texts of one filter.
 const TEXTS_MAX: usize = 400;
+
+/// Words for what any table holds, unless a column or a value is so called.
+const ROW_WORDS: &[&str] = &["rows", "records", "entries"];
 
 /// Words of the question that name a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,7 +104,7 @@ pub struct Grounded<'a> {
     pub mentions: Vec<Mention>,
     /// Possible filters.
     pub conditions: Vec<Condition>,
-    /// Words that are the table's own name.
+    /// Words for the table's rows: its own name, or "rows".
     pub table_named: Vec<usize>,
     /// Leaves out rows that sum up the others ("Total"), where there are any.
     pub no_summary: Option<Filter>,
@@ -112,7 +116,9 @@ impl<'a> Grounded<'a> {
         let headers: Vec<Vec<Word>> = table.columns.iter().map(|column| header_words(&column.name)).collect();
         let mentions = mentions(&headers, question);
         let name = words(&table.name);
-        let named = |word: &Word| !word.stop && name.iter().any(|n| n.stem == word.stem);
+        let known = |word: &Word| index.knows(&word.stem) || headers.iter().flatten().any(|header| header.stem == word.stem);
+        let row = |word: &Word| ROW_WORDS.contains(&word.text.as_str()) && !known(word);
+        let named = |word: &Word| !word.stop && name.iter().any(|n| n.stem == word.stem) || row(word);
         let table_named = question.words.iter().enumerate().filter(|(_, word)| named(word)).map(|(at, _)| at).collect();
         let no_summary = no_summary(table, index);
         let mut grounded = Grounded { table, question, index, headers, mentions, conditions: Vec::new(), table_named, no_summary };
@@ -174,6 +180,11 @@ impl<'a> Grounded<'a> {
     /// Whether the words that name a column are the table's own name: "orders" names no `ordered_on`.
     pub fn is_tables_own(&self, mention: &Mention) -> bool {
         (mention.span.start..mention.span.end).all(|at| self.table_named.contains(&at))
+    }
+
+    /// "Most orders" measures no `ordered_on`: a point in time is not named by the table's own name.
+    fn may_measure(&self, mention: &Mention) -> bool {
+        !(self.table.columns[mention.column].is_time() && self.is_tables_own(mention))
     }
 
     fn comparative_conditions(&self, comparative: &Comparative, found: &mut Vec<Condition>) {
@@ -263,10 +274,10 @@ impl<'a> Grounded<'a> {
         columns
     }
 
-    fn measured_columns(&self, used: &[Span]) -> Vec<(ColumnId, Option<Mention>)> {
+    pub(crate) fn measured_columns(&self, used: &[Span]) -> Vec<(ColumnId, Option<Mention>)> {
         let mut columns: Vec<(ColumnId, Option<Mention>)> = (0..self.table.columns.len())
             .filter(|column| self.table.columns[*column].form().is_some())
-            .map(|column| (column, self.mention_of(column, used)))
+            .map(|column| (column, self.mention_of(column, used).filter(|mention| self.may_measure(mention))))
             .collect();
         let hinted = |column: ColumnId| {
             self.question.superlatives.iter().any(|s| self.headers[column].iter().any(|w| s.measures.contains(&w.stem.as_str())))
@@ -285,67 +296,10 @@ impl<'a> Grounded<'a> {
                 break;
             }
         }
-        self.pairs(&mut found);
+        pairs::add(self, &mut found);
         found.truncate(CANDIDATES_MAX);
         found
     }
-
-    /// Two values of one column: differences and comparisons between them.
-    fn pairs(&self, found: &mut Vec<Candidate>) {
-        let question = self.question;
-        let differs = question.has(&["difference", "between", "apart", "separated"])
-            || question.has_phrase("how many more")
-            || question.has_phrase("how much more")
-            || question.has_phrase("how many fewer")
-            || question.has_phrase("how many less");
-        let either = question.has(&["or", "vs", "versus"]);
-        if !differs && !either {
-            return;
-        }
-        let values: Vec<usize> = (0..self.conditions.len())
-            .filter(|at| is_in(&self.conditions[*at]) && self.conditions[*at].values <= 3)
-            .take(OPTIONS_MAX)
-            .collect();
-        for (&a, &b) in values.iter().flat_map(|a| values.iter().map(move |b| (a, b))) {
-            let (one, two) = (&self.conditions[a], &self.conditions[b]);
-            if one.filter.column != two.filter.column || one.span.end > two.span.start || one.filter == two.filter {
-                continue;
-            }
-            let used = [one.span, two.span];
-            let mut measured: Vec<(Option<ColumnId>, Option<Mention>)> =
-                self.measured_columns(&used).into_iter().filter(|(c, _)| *c != one.filter.column).map(|(c, m)| (Some(c), m)).collect();
-            measured.push((None, None));
-            for (column, mention) in measured {
-                let candidate = |query, superlative| Candidate {
-                    query,
-                    conditions: vec![a, b],
-                    shown: None,
-                    measured: mention.clone(),
-                    superlative,
-                    pointer: None,
-                };
-                if differs {
-                    let ask = Ask::Difference { column, other: vec![two.filter.clone()] };
-                    found.push(candidate(Query { filters: vec![one.filter.clone()], ask }, None));
-                }
-                if let (true, Test::In(first), Test::In(second)) = (either, &one.filter.test, &two.filter.test) {
-                    let ends: Vec<(End, Option<usize>)> = match question.superlatives.first() {
-                        Some(superlative) => vec![(superlative.end, Some(0))],
-                        None => vec![(End::Least, None), (End::Greatest, None)],
-                    };
-                    for (end, superlative) in ends {
-                        let ask = Ask::Better { column: one.filter.column, first: first.clone(), second: second.clone(), by: column, end };
-                        found.push(candidate(Query { filters: Vec::new(), ask }, superlative));
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Whether a condition is a positive match of values.
-fn is_in(condition: &Condition) -> bool {
-    matches!(condition.filter.test, Test::In(_))
 }
 
 /// Order in which conditions are tried: more words, whole values, named columns.
@@ -516,19 +470,17 @@ impl Builder<'_, '_> {
                 if on.table.columns[*column].is_unique(on.table.rows) {
                     continue;
                 }
-                if aggregated.is_none() {
-                    self.push(Ask::Group { column: *column, of: None, end: superlative.end }, mention.clone(), None, Some(at), None);
+                let limit = limit_after(on, superlative.span, mention.as_ref(), used);
+                // How many rows there are is not how long, old or good something is.
+                if aggregated.is_none() && superlative.measures.is_empty() {
+                    let ask = Ask::Group { column: *column, of: None, end: superlative.end, limit };
+                    self.push(ask, mention.clone(), None, Some(at), None);
                 }
                 let function = aggregated.unwrap_or(Function::Sum);
                 for (of, named) in measured.iter().filter(|(of, named)| of != column && named.is_some()) {
                     if on.table.columns[*of].form() == Some(Form::Number) {
-                        self.push(
-                            Ask::Group { column: *column, of: Some((function, *of)), end: superlative.end },
-                            mention.clone(),
-                            named.clone(),
-                            Some(at),
-                            None,
-                        );
+                        let ask = Ask::Group { column: *column, of: Some((function, *of)), end: superlative.end, limit };
+                        self.push(ask, mention.clone(), named.clone(), Some(at), None);
                     }
                 }
             }

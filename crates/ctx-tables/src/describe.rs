@@ -21,11 +21,15 @@ pub fn describe(table: &Table, query: &Query) -> String {
         Ask::Place { column, end: End::Least, limit } => format!("{} of the first {limit} rows", name(column)),
         Ask::Place { column, end: End::Greatest, limit } => format!("{} of the last {limit} rows", name(column)),
         Ask::Neighbour { column, offset } => format!("{} of the row {}", name(column), if *offset > 0 { "after" } else { "before" }),
-        Ask::Group { column, of: None, end } => {
-            format!("{} with the {} rows", name(column), if *end == End::Greatest { "most" } else { "fewest" })
+        Ask::Group { column, of: None, end, limit } => {
+            let word = if *end == End::Greatest { "most" } else { "fewest" };
+            match limit {
+                2.. => format!("the {limit} {} with the {word} rows", name(column)),
+                _ => format!("{} with the {word} rows", name(column)),
+            }
         }
-        Ask::Group { column, of: Some((function, of)), end } => {
-            format!("{} with the {} {} of {}", name(column), ends(*end, 1), function_name(*function), name(of))
+        Ask::Group { column, of: Some((function, of)), end, limit } => {
+            format!("{} with the {} {} of {}", name(column), ends(*end, *limit), function_name(*function), name(of))
         }
         Ask::GroupAll { column, of: None } => format!("number of rows by {}", name(column)),
         Ask::GroupAll { column, of: Some((function, of)) } => format!("{} of {} by {}", function_name(*function), name(of), name(column)),
@@ -36,13 +40,14 @@ pub fn describe(table: &Table, query: &Query) -> String {
         Ask::Better { column, first, second, by, end } => {
             let what = by.as_ref().map_or("rows".to_owned(), name);
             let side = |texts: &Vec<String>| texts.first().cloned().unwrap_or_default();
-            format!(
-                "which {} has {} {what}, {:?} or {:?}",
-                name(column),
-                if *end == End::Greatest { "more" } else { "less" },
-                side(first),
-                side(second)
-            )
+            let time = by.is_some_and(|by| table.columns[by].is_time());
+            let more = match (time, end) {
+                (true, End::Greatest) => "the later",
+                (true, End::Least) => "the earlier",
+                (false, End::Greatest) => "more",
+                (false, End::Least) => "less",
+            };
+            format!("which {} has {more} {what}, {:?} or {:?}", name(column), side(first), side(second))
         }
         Ask::Same { column, shared } => format!("{} of other rows with the same {}", name(column), name(shared)),
     };

@@ -46,7 +46,7 @@ const CUES: &[(&str, &[&str])] = &[
 ];
 
 /// Words that an operation explains, besides those it matched.
-fn explained_by(ask: &Ask) -> &'static [&'static str] {
+pub(crate) fn explained_by(ask: &Ask) -> &'static [&'static str] {
     match ask {
         Ask::Count | Ask::CountDistinct { .. } => &["number", "times", "time", "count", "amount", "different", "there", "listed", "exist"],
         Ask::Aggregate { .. } => &["total", "sum", "number", "combined", "amount", "average", "mean", "overall", "maximum", "minimum"],

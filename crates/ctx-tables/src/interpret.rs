@@ -45,14 +45,14 @@ pub fn interpret(table: &Table, rows: &Rows, query: &Query) -> Vec<String> {
             let next = at.iter().filter_map(|row| row.checked_add_signed(*offset as isize)).filter(|row| *row < rows.cells.len());
             passing.cells(&next.collect::<Vec<_>>(), *column)
         }
-        Ask::Group { column, of, end } => {
+        Ask::Group { column, of, end, limit } => {
             let groups = passing.groups(&at, *column);
             let measure = |rows: &Vec<usize>| match of {
                 Some((function, of)) => passing.aggregate(rows, *function, *of),
                 None => Some(rows.len() as f64),
             };
             let keyed: Vec<(f64, String)> = groups.iter().filter_map(|(value, rows)| Some((measure(rows)?, value.clone()))).collect();
-            at_end(keyed, *end, 1)
+            at_end(keyed, *end, *limit as usize)
         }
         Ask::GroupAll { .. } => interpret_rows(table, rows, query).into_iter().filter_map(|row| row.into_iter().next()).collect(),
         Ask::Difference { column, other } => passing.difference(&at, &passing.filter(other), *column).map(number).into_iter().collect(),
@@ -149,11 +149,7 @@ impl Passing<'_> {
 
     fn difference(&self, one: &[usize], other: &[usize], column: Option<ColumnId>) -> Option<f64> {
         let Some(column) = column else { return Some((one.len() as f64 - other.len() as f64).abs()) };
-        let single = self.table.columns[column].is_year() || self.table.columns[column].form() == Some(Form::Date);
-        let side = |rows: &[usize]| {
-            let keys = self.keys(rows, column).len();
-            self.aggregate(rows, Function::Sum, column).filter(|_| !single || keys == 1).map(|key| self.years(column, key))
-        };
+        let side = |rows: &[usize]| self.side(rows, column).map(|key| self.years(column, key));
         Some((side(one)? - side(other)?).abs())
     }
 
@@ -162,16 +158,22 @@ impl Passing<'_> {
             let rows: Vec<usize> =
                 at.iter().copied().filter(|row| self.rows.cells[*row][column].as_ref().is_some_and(|c| texts.contains(c))).collect();
             match by {
-                Some(by) => self.aggregate(&rows, Function::Sum, by),
+                Some(by) => self.side(&rows, by),
                 None => Some(rows.len() as f64),
             }
         };
         let Some((one, two)) = measure(sides[0]).zip(measure(sides[1])) else { return Vec::new() };
         let first = if end == End::Greatest { one > two } else { one < two };
         match one == two {
-            true => Vec::new(),
+            true => sides.iter().filter_map(|side| side.first().cloned()).collect(),
             false => sides[usize::from(!first)].first().cloned().into_iter().collect(),
         }
+    }
+
+    /// One side of a comparison: the sum of its keys, or the only point in time.
+    fn side(&self, rows: &[usize], column: ColumnId) -> Option<f64> {
+        let single = self.table.columns[column].is_time();
+        self.aggregate(rows, Function::Sum, column).filter(|_| !single || self.keys(rows, column).len() == 1)
     }
 }
 

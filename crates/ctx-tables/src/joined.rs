@@ -275,6 +275,18 @@ fn numbers_rows(column: &Column, rows: u64) -> bool {
     column.name.trim_end().ends_with('#') || column.is_unique(rows) && span.is_none_or(|span| span < 2.0 * rows as f64)
 }
 
+/// Whether a column's name says that it names or ranks its rows.
+pub(crate) fn is_naming(on: &Grounded<'_>, column: ColumnId) -> bool {
+    on.headers[column].iter().any(|word| NAMING.contains(&word.stem.as_str()))
+}
+
+/// Whether a column's numbers count or measure something.
+pub(crate) fn is_quantity(on: &Grounded<'_>, column: ColumnId) -> bool {
+    let described = &on.table.columns[column];
+    let number = described.form() == Some(Form::Number) && !described.is_year();
+    number && !is_naming(on, column) && !numbers_rows(described, on.table.rows)
+}
+
 /// "How many items": a column of numbers is what is counted, while the reading counts rows.
 fn quantity(on: &Grounded<'_>, candidate: &Candidate) -> Option<ColumnId> {
     if !matches!(candidate.query.ask, Ask::Count | Ask::CountDistinct { .. }) || on.question.form != Asks::HowMany {
@@ -285,15 +297,12 @@ fn quantity(on: &Grounded<'_>, candidate: &Candidate) -> Option<ColumnId> {
     if on.table_named.contains(&noun) || noun > on.question.form_at + 3 {
         return None;
     }
-    let numeric = |column: ColumnId| {
-        let described = &on.table.columns[column];
-        let names = on.headers[column].iter().any(|word| NAMING.contains(&word.stem.as_str()));
-        described.form() == Some(Form::Number) && !described.is_year() && !names && !numbers_rows(described, on.table.rows)
-    };
     let counted = |column: ColumnId| matches!(candidate.query.ask, Ask::CountDistinct { column: of } if of == column);
     let filtered = |span: Span| candidate.conditions.iter().any(|at| on.conditions[*at].span.overlaps(span));
     let named = on.mentions.iter().filter(|m| m.span.start <= noun && noun < m.span.end && is_full(on, m) && !filtered(m.span));
-    named.map(|m| m.column).find(|column| numeric(*column) && !(counted(*column) && on.question.has(&["different", "distinct", "unique"])))
+    named
+        .map(|m| m.column)
+        .find(|column| is_quantity(on, *column) && !(counted(*column) && on.question.has(&["different", "distinct", "unique"])))
 }
 
 #[cfg(test)]
@@ -417,7 +426,7 @@ mod tests {
             ("What is the lowest amount in Leeds?", "310.00"),
             ("Top 3 orders by amount", "1003, 1004, 1005"),
             ("Which 3 orders have the highest amount?", "1003, 1004, 1005"),
-            ("Which customer has the highest amount?", "Brio"),
+            ("Which customer has the highest amount in Glasgow?", "Ayr Ltd"),
         ] {
             let (found, reading) = answer(goal);
             assert_eq!(found.as_deref(), Some(value), "{goal}: {reading}");

@@ -12,21 +12,25 @@
 //! Pure: no database, file or clock. Reading files and running SQL is the business of `ctx-duckdb`.
 //!
 //! Reading order: [`words`], [`reading`] → [`typing`] → [`schema`] → [`values`] → [`query`] → [`question`] →
-//! [`candidates`] → [`joined`] → [`features`] → [`plain`] → [`rank`] → [`sql`]; [`interpret`] is the reference that SQL is tested against.
+//! [`candidates`] → [`joined`] → [`features`] → [`plain`] → [`explained`] → [`rivals`] → [`rank`] → [`sql`]; [`interpret`] is the reference that SQL is tested against.
 
 pub mod candidates;
 pub mod describe;
 pub mod equal;
+pub mod explained;
 pub mod features;
 pub mod interpret;
 pub mod joined;
 pub mod learn;
 pub mod memory;
+mod pairs;
 pub mod plain;
 pub mod query;
 pub mod question;
 pub mod rank;
 pub mod reading;
+mod refusal;
+pub mod rivals;
 pub mod schema;
 pub mod sql;
 pub mod typing;

@@ -2,8 +2,9 @@
 //! named too. Where exactly one reading is plain, it is what was said, however unlike the questions that the coefficients
 //! were fitted on; how often such a reading is right was counted on those questions.
 
-use crate::candidates::{Candidate, Grounded, Mention, Origin, limit_of};
-use crate::joined::NAMING;
+use crate::candidates::{Candidate, Condition, Grounded, Mention, Origin, limit_of};
+use crate::explained::{FRAMING, counts_rows, names_what_is_shown, says_its_rows};
+use crate::joined::{is_naming, is_quantity};
 use crate::query::{Ask, Function};
 use crate::question::{Form as Asks, Span};
 use crate::reading::Form;
@@ -19,10 +20,16 @@ pub(crate) const SUMMED: &[&str] = &["total", "sum", "combined", "overall", "alt
 pub(crate) const AVERAGED: &[&str] = &["average", "mean"];
 
 /// Words of a grouped reading.
-const GROUPED: &[&str] = &[
+pub(crate) const GROUPED: &[&str] = &[
     "per", "each", "every", "number", "count", "total", "sum", "average", "mean", "maximum", "highest", "largest", "max", "minimum",
     "lowest", "smallest", "min",
 ];
+
+/// Words that ask for a sum where they stand beside one that does: "the total number of items".
+const SUMMED_NUMBER: &[&str] = &["total", "sum", "combined", "overall", "altogether", "number"];
+
+/// Words that ask how many different values there are.
+const COUNTED: &[&str] = &["number", "count", "there", "exist", "different", "distinct", "unique"];
 
 /// Whether nothing of the goal is left over.
 pub fn is_plain(on: &Grounded<'_>, candidate: &Candidate) -> bool {
@@ -30,8 +37,9 @@ pub fn is_plain(on: &Grounded<'_>, candidate: &Candidate) -> bool {
     let Some(explained) = operation(on, candidate).filter(|_| !question.has(NEVER)) else { return false };
     let Some(covered) = covered(on, candidate) else { return false };
     let is_covered = |at: usize| covered.iter().any(|span| span.start <= at && at < span.end) || on.table_named.contains(&at);
-    let left =
-        question.words.iter().enumerate().any(|(at, word)| !word.stop && !is_covered(at) && !explained.contains(&word.text.as_str()));
+    let framed = says_its_rows(on.table);
+    let explains = |text: &str| explained.contains(&text) || framed && FRAMING.contains(&text);
+    let left = question.words.iter().enumerate().any(|(at, word)| !word.stop && !is_covered(at) && !explains(&word.text));
     let free = |span: Span| !covered.iter().any(|other| other.overlaps(span));
     let named = |mention: &&Mention| is_full(on, mention) && (mention.span.start..mention.span.end).all(|at| !is_covered(at));
     !left
@@ -48,10 +56,16 @@ fn operation(on: &Grounded<'_>, candidate: &Candidate) -> Option<&'static [&'sta
     let has = |words: &'static [&'static str]| question.has(words).then_some(words);
     let many = question.form == Asks::HowMany || question.has_phrase("number of") || question.has(&["count"]);
     let different = &["different", "distinct", "unique"];
+    // Yes, no, or one of two.
+    if question.form == Asks::YesNo && !matches!(candidate.query.ask, Ask::Better { .. }) {
+        return None;
+    }
     match &candidate.query.ask {
         Ask::Count => (many && !question.has(different)).then_some(&["number", "count", "there", "exist"]),
-        Ask::CountDistinct { .. } => has(different).filter(|_| many),
-        Ask::Aggregate { function: Function::Sum, .. } => has(SUMMED),
+        Ask::CountDistinct { .. } if has(different).is_none() => counts_values(on, candidate).then_some(COUNTED),
+        Ask::CountDistinct { .. } => has(different).filter(|_| many).map(|_| COUNTED),
+        Ask::Aggregate { function: Function::Sum, column } if !is_quantity(on, *column) => None,
+        Ask::Aggregate { function: Function::Sum, .. } => has(SUMMED).map(|_| if says_its_rows(on.table) { SUMMED_NUMBER } else { SUMMED }),
         Ask::Aggregate { function: Function::Avg, .. } => has(AVERAGED),
         Ask::Cells { column } if candidate.query.filters.iter().any(|filter| filter.column == *column) => None,
         Ask::Cells { .. } => {
@@ -63,7 +77,12 @@ fn operation(on: &Grounded<'_>, candidate: &Candidate) -> Option<&'static [&'sta
         Ask::Group { of: Some((Function::Sum, _)), .. } => candidate.superlative.and(has(SUMMED)),
         Ask::Group { of: Some((Function::Avg, _)), .. } => candidate.superlative.and(has(AVERAGED)),
         Ask::Group { of: Some(_), .. } => None,
-        Ask::Group { of: None, .. } => candidate.superlative.filter(|_| !on.table_named.is_empty()).map(|_| &[] as &[&str]),
+        Ask::Group { of: None, .. } => {
+            let span = question.superlatives[candidate.superlative?].span;
+            counts_rows(on, Some(span)).then_some(&["often", "common", "frequent", "times", "number"])
+        }
+        Ask::Better { by: None, .. } => counts_rows(on, Some(question.superlatives[candidate.superlative?].span)).then_some(&[]),
+        Ask::Better { by: Some(by), .. } => candidate.superlative.filter(|_| is_quantity(on, *by)).map(|_| &[] as &[&str]),
         // A group by what was asked for needs a word for it, which is how such a candidate came about.
         Ask::GroupAll { of: None, .. } => many.then_some(GROUPED),
         Ask::GroupAll { of: Some(_), .. } => Some(GROUPED),
@@ -81,7 +100,6 @@ fn asks_for_itself(on: &Grounded<'_>, candidate: &Candidate) -> bool {
     let behind_its_word = measured.start == question.form_at + 1 && matches!(question.form, Asks::Which | Asks::What);
     let extreme_of_it = superlative.end == measured.start && matches!(question.form, Asks::What | Asks::Name | Asks::HowMuch | Asks::Other);
     (behind_its_word || extreme_of_it)
-        && !question.has(&["or"])
         && !on.table_named.iter().any(|at| before(*at))
         && !on.mentions.iter().any(|mention| before(mention.span.start))
 }
@@ -91,8 +109,7 @@ fn measures_the_superlative(on: &Grounded<'_>, candidate: &Candidate) -> bool {
     let (Some(shown), Some(measured)) = (&candidate.shown, &candidate.measured) else { return true };
     let Some(superlative) = candidate.superlative.map(|at| on.question.superlatives[at].span) else { return true };
     // A quantity is not what is asked for by another: a number is shown where it names a row.
-    let names_a_row = on.headers[shown.column].iter().any(|word| NAMING.contains(&word.stem.as_str()));
-    if on.table.columns[shown.column].form() == Some(Form::Number) && !names_a_row || on.question.has(&["or"]) {
+    if on.table.columns[shown.column].form() == Some(Form::Number) && !is_naming(on, shown.column) {
         return false;
     }
     let by = |mention: &Mention| mention.span.start > 0 && on.question.words[mention.span.start - 1].text == "by";
@@ -109,8 +126,39 @@ fn measures_the_superlative(on: &Grounded<'_>, candidate: &Candidate) -> bool {
     }
 }
 
+/// "How many customers ordered": what is counted is what the column names, each once.
+fn counts_values(on: &Grounded<'_>, candidate: &Candidate) -> bool {
+    let (Ask::CountDistinct { column }, Some(shown)) = (&candidate.query.ask, &candidate.shown) else { return false };
+    let counts = |text: &str| ["number", "count"].contains(&text);
+    let mut words = on.question.words.iter().enumerate().skip(on.question.form_at);
+    let noun = words.find(|(_, word)| !word.stop && !counts(&word.text)).map(|(at, _)| at);
+    let names = on.table.columns[*column].form().is_none() || is_naming(on, *column);
+    // Where the rows have no word of their own, this may be theirs.
+    says_its_rows(on.table) && on.question.form == Asks::HowMany && names && !on.is_tables_own(shown) && noun == Some(shown.span.start)
+}
+
 fn asks_for_values(form: Asks) -> bool {
     matches!(form, Asks::What | Asks::Which | Asks::Who | Asks::When | Asks::Where | Asks::Name)
+}
+
+/// Words beside the conditions that name their columns.
+pub(crate) fn naming(on: &Grounded<'_>, candidate: &Candidate) -> Vec<Span> {
+    let of = |condition: &Condition| {
+        let near = |m: &&Mention| m.column == condition.filter.column && is_full(on, m) && m.span.distance(condition.span) <= 3;
+        on.mentions.iter().filter(|m| near(m) && !on.is_tables_own(m)).map(|mention| mention.span).collect::<Vec<_>>()
+    };
+    candidate.conditions.iter().flat_map(|at| of(&on.conditions[*at])).collect()
+}
+
+/// The number that says how many are asked for: "top 3".
+pub(crate) fn limited(on: &Grounded<'_>, candidate: &Candidate, used: &[Span]) -> Option<Span> {
+    let at = match candidate.query.ask {
+        Ask::Extreme { limit: 2.., .. } | Ask::Group { limit: 2.., .. } | Ask::Place { limit: 2.., .. } => {
+            candidate.superlative.map(|at| on.question.superlatives[at].span).or(candidate.pointer)?
+        }
+        _ => return None,
+    };
+    limit_of(on, at, candidate.shown.as_ref(), used).map(|number| number.span)
 }
 
 /// Words that the reading accounts for; nothing if a column is guessed or named in part only.
@@ -136,17 +184,24 @@ fn covered(on: &Grounded<'_>, candidate: &Candidate) -> Option<Vec<Span>> {
     let ask = &candidate.query.ask;
     // Of a column's own extreme only the column is named.
     let shown = if ask.shown() == ask.measured() { &candidate.measured } else { &candidate.shown };
-    for (column, mention) in [(ask.shown(), shown), (ask.measured().filter(|m| Some(*m) != ask.shown()), &candidate.measured)] {
-        if column.is_some() {
-            spans.push(mention.as_ref().filter(|mention| is_full(on, mention))?.span);
+    let chosen = match ask {
+        // Its column is named by the two values.
+        Ask::Better { column, .. } => {
+            spans.extend(on.mentions.iter().filter(|m| m.column == *column && is_full(on, m)).map(|mention| mention.span));
+            None
         }
+        _ => ask.shown(),
+    };
+    if chosen.is_some() {
+        spans.push(shown.as_ref().filter(|m| is_full(on, m) && (ask.shown() == ask.measured() || names_what_is_shown(on, m)))?.span);
+    }
+    if ask.measured().is_some_and(|measured| Some(measured) != ask.shown()) {
+        spans.push(candidate.measured.as_ref().filter(|mention| is_full(on, mention))?.span);
     }
     spans.extend(candidate.measured.as_ref().map(|mention| mention.span));
     let superlative = candidate.superlative.map(|at| on.question.superlatives[at].span);
     spans.extend(superlative.into_iter().chain(candidate.pointer));
-    if let (Ask::Extreme { limit: 2.., .. }, Some(superlative)) = (ask, superlative) {
-        spans.extend(limit_of(on, superlative, candidate.shown.as_ref(), &spans).map(|number| number.span));
-    }
+    spans.extend(limited(on, candidate, &spans));
     Some(spans)
 }
 

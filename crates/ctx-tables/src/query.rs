@@ -149,6 +149,8 @@ pub enum Ask {
         of: Option<(Function, ColumnId)>,
         /// Which end.
         end: End,
+        /// How many values.
+        limit: u32,
     },
     /// Values of a column with the number of rows that hold them, or the aggregate of a key over those.
     GroupAll {
@@ -165,7 +167,8 @@ pub enum Ask {
         /// Filters of the other side.
         other: Vec<Filter>,
     },
-    /// Which of two values of a column has more: by a key, or by rows that hold it.
+    /// Which of two values of a column has more: by the sum of a key, or by rows that hold it; both where neither has. Points
+    /// in time of several rows have no sum, and a side without a key decides nothing.
     Better {
         /// The column of the two.
         column: ColumnId,

@@ -320,7 +320,8 @@ impl Question {
         let numbers = numbers(&words);
         let dates = dates(&words);
         let comparatives = comparatives(&words, &numbers, &dates);
-        let superlatives = superlatives(&words);
+        let mut superlatives = superlatives(&words);
+        superlatives.retain(|s: &Superlative| !comparatives.iter().any(|c| c.span.overlaps(s.span)));
         let pointers = words
             .iter()
             .enumerate()
@@ -409,6 +410,9 @@ fn numbers(words: &[Word]) -> Vec<Number> {
     found
 }
 
+/// Words before `may` or `march` that make it a month.
+const MONTH_FOLLOWS: &[&str] = &["in", "of", "on", "during", "after", "before", "since", "from", "between", "until", "till"];
+
 /// Dates: a month's name with a day, a year or both on either side, or a number that can only be a year.
 fn dates(words: &[Word]) -> Vec<DateMention> {
     let mut found: Vec<DateMention> = Vec::new();
@@ -420,13 +424,14 @@ fn dates(words: &[Word]) -> Vec<DateMention> {
     };
     let is_year = |n: &u32| (1000..=2100).contains(n);
     let is_day = |n: &u32| (1..=31).contains(n);
+    let joins = |word: &Word| matches!(word.text.as_str(), "or" | "and" | "to");
     let mut at = 0;
     while at < words.len() {
         let text = words[at].text.as_str();
-        let named =
-            month(text).filter(|_| text.len() > 3 || words.get(at + 1).is_some_and(Word::is_number) || text != "mar" && text != "may");
+        let named = month(text).filter(|_| text != "mar" || words.get(at + 1).is_some_and(Word::is_number));
         let ambiguous = matches!(text, "may" | "march")
-            && !(at > 0 && matches!(words[at - 1].text.as_str(), "in" | "of" | "on" | "during" | "after" | "before" | "since"))
+            && !(at > 0 && MONTH_FOLLOWS.contains(&words[at - 1].text.as_str()))
+            && !(at > 0 && found.last().is_some_and(|d| d.month > 0 && d.span.end + 1 == at && joins(&words[at - 1])))
             && number(at + 1).is_none()
             && (at == 0 || number(at - 1).is_none());
         if let Some(month) = named.filter(|_| !ambiguous && text.len() < 10) {

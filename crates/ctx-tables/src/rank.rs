@@ -3,12 +3,14 @@
 
 use crate::candidates::{Candidate, Grounded};
 use crate::describe::{condition, describe};
+use crate::explained::{unexplained, unknown_side};
 use crate::features::{Leftovers, Sink, features, is_lexical, leftovers};
 use crate::interpret::{Rows, interpret};
 use crate::joined::{Unaccounted, unaccounted};
 use crate::plain::is_plain;
 use crate::query::{Ask, Filter, Function, Query};
 use crate::question::{Form, Question};
+use crate::rivals::rival;
 use crate::schema::Table;
 use crate::values::ValueIndex;
 use crate::words::words;
@@ -16,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 use std::sync::OnceLock;
+
+pub use crate::refusal::Refusal;
 
 /// Coefficients as shipped.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -125,6 +129,8 @@ pub struct Reading {
     pub score: f64,
     /// What it leaves unexplained.
     pub left: Leftovers,
+    /// Those words, of the first few readings only.
+    pub left_over: Vec<String>,
     /// Signals of the calibration, by name; of the first few readings only.
     pub signals: Vec<String>,
     /// Its result, of the first few readings over small tables only.
@@ -146,85 +152,6 @@ pub struct Choice {
     pub query: Query,
     /// P(this is what was asked), calibrated.
     pub probability: f64,
-}
-
-/// Why nothing is answered.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Refusal {
-    /// Nothing in the goal names a column or a value.
-    NoMatch,
-    /// A function is asked for that is not computed.
-    NotComputed {
-        /// Its name in the goal.
-        function: String,
-    },
-    /// A column is named, but not what is asked of it.
-    NoOperation {
-        /// The column.
-        column: String,
-    },
-    /// An "or" that is no choice on one column.
-    Either {
-        /// Both sides in words, where both are conditions.
-        sides: Option<(String, String)>,
-    },
-    /// Two conditions that exclude each other.
-    Both {
-        /// They, in words.
-        sides: (String, String),
-    },
-    /// Several readings fit about equally.
-    Ambiguous {
-        /// In words, the likeliest first.
-        readings: Vec<String>,
-    },
-    /// The likeliest reading is not likely enough.
-    Unlikely {
-        /// It, in words.
-        reading: String,
-        /// Its probability.
-        probability: f64,
-        /// Words that it does not explain.
-        unexplained: Vec<String>,
-    },
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::NoMatch => f.write_str("nothing in the goal names a column or a value of the tables"),
-            Refusal::NotComputed { function } => {
-                write!(f, "the goal asks for the {function}, which is not computed; sums, means, extremes, counts and differences are")
-            }
-            Refusal::NoOperation { column } => {
-                write!(f, "the goal names `{column}` but not what is to be computed of it: say a total, an average, the highest, how many")
-            }
-            Refusal::Either { sides: Some((one, other)) } => {
-                write!(
-                    f,
-                    "the goal reads as rows where either {one} or {other}, which is not computed as one query; ask for each by itself"
-                )
-            }
-            Refusal::Either { sides: None } => {
-                f.write_str("the goal has an \"or\" that joins no two conditions on one column; ask for each side by itself")
-            }
-            Refusal::Both { sides: (one, other) } => {
-                let between = "the goal reads as either rows with one of the two or one result for each";
-                write!(
-                    f,
-                    "{between}, because no row passes both {one} and {other}; write \"or\" for rows with one of them, or ask for each by itself"
-                )
-            }
-            Refusal::Ambiguous { readings } => write!(f, "the goal fits {} about equally", readings.join(" and ")),
-            Refusal::Unlikely { reading, probability, unexplained } => {
-                write!(f, "the likeliest reading is {reading}, P = {probability:.2}")?;
-                match unexplained.is_empty() {
-                    true => Ok(()),
-                    false => write!(f, "; not explained: {}", unexplained.join(", ")),
-                }
-            }
-        }
-    }
 }
 
 /// What a goal means over some tables.
@@ -252,8 +179,8 @@ pub fn readings(tables: &[Offered<'_>], question: &Question, model: &Model) -> V
             }
             let query = candidate.query.clone();
             let unaccounted = unaccounted(on, &candidate).filter(|passed| !is_common(&tables[table], question, &query, passed));
-            let (left, signals) = (Leftovers::default(), Vec::new());
-            found.insert(key, Reading { table, query, score, left, signals, values: None, unaccounted, candidate });
+            let (left, left_over, signals) = (Leftovers::default(), Vec::new(), Vec::new());
+            found.insert(key, Reading { table, query, score, left, left_over, signals, values: None, unaccounted, candidate });
         }
     }
     let mut found: Vec<Reading> = found.into_values().collect();
@@ -267,6 +194,7 @@ pub fn readings(tables: &[Offered<'_>], question: &Question, model: &Model) -> V
     for reading in found.iter_mut().take(4) {
         let on = &grounded[reading.table];
         reading.left = leftovers(on, &reading.candidate);
+        reading.left_over = reading.left.words.iter().map(|at| question.words[*at].text.clone()).collect();
         reading.signals = signals(on, &reading.candidate);
         reading.signals.push(format!("readings:{}", libm::log2(count as f64 + 1.0) as u32));
     }
@@ -345,7 +273,18 @@ const PLAIN: f64 = 0.81;
 
 /// The only plain reading, if there is one: equal results count as one where the rows are known.
 pub fn plain(tables: &[Offered<'_>], question: &Question, readings: &[Reading]) -> Option<Choice> {
-    let grounded: Vec<Grounded<'_>> = tables.iter().map(|offered| Grounded::new(offered.table, offered.index, question)).collect();
+    only_plain(tables, &ground(tables, question), readings).map(taken_at_its_word)
+}
+
+fn ground<'a>(tables: &[Offered<'a>], question: &'a Question) -> Vec<Grounded<'a>> {
+    tables.iter().map(|offered| Grounded::new(offered.table, offered.index, question)).collect()
+}
+
+fn taken_at_its_word(reading: &Reading) -> Choice {
+    Choice { table: reading.table, query: reading.query.clone(), probability: PLAIN }
+}
+
+fn only_plain<'r>(tables: &[Offered<'_>], grounded: &[Grounded<'_>], readings: &'r [Reading]) -> Option<&'r Reading> {
     let mut found: Option<(&Reading, Option<Vec<String>>)> = None;
     for reading in
         readings.iter().filter(|r| r.unaccounted.is_none()).filter(|reading| is_plain(&grounded[reading.table], &reading.candidate))
@@ -361,7 +300,7 @@ pub fn plain(tables: &[Offered<'_>], question: &Question, readings: &[Reading]) 
             Some(_) => return None,
         }
     }
-    found.map(|(reading, _)| Choice { table: reading.table, query: reading.query.clone(), probability: PLAIN })
+    found.map(|(reading, _)| reading)
 }
 
 /// What a goal means over some tables.
@@ -370,30 +309,23 @@ pub fn parse_with(tables: &[Offered<'_>], goal: &str, model: &Model) -> Parsed {
     let readings = readings(tables, &question, model);
     let Some(best) = readings.first() else { return Parsed { best: None, refusal: Some(no_reading(tables, &question)) } };
     let probability = model.calibrated(&best.signals, log_odds(&readings));
-    let likeliest = Some(Choice { table: best.table, query: best.query.clone(), probability });
+    let likeliest = Choice { table: best.table, query: best.query.clone(), probability };
+    let refused = |refusal| Parsed { best: Some(likeliest.clone()), refusal: Some(refusal) };
     if let Some(function) = not_computed(tables, &question) {
-        return Parsed { best: likeliest, refusal: Some(Refusal::NotComputed { function }) };
+        return refused(Refusal::NotComputed { function });
     }
+    let grounded = ground(tables, &question);
     if let Some(unaccounted) = &best.unaccounted {
-        return Parsed { best: likeliest, refusal: Some(passes_over(tables[best.table].table, &best.query, unaccounted)) };
+        return refused(passes_over(&grounded, goal, best, unaccounted));
     }
-    let describe = |reading: &Reading| describe(tables[reading.table].table, &reading.query);
-    let differs = |r: &&Reading| r.unaccounted.is_none() && (r.values.is_none() || r.values != best.values);
-    let close = readings.iter().skip(1).take_while(|r| best.score - r.score < TIE).filter(differs).take(3);
-    let tied: Vec<&Reading> = std::iter::once(best).chain(close).collect();
-    let refusal = if tied.len() > 1 {
-        Some(Refusal::Ambiguous { readings: tied.into_iter().map(describe).collect() })
-    } else if probability < model.threshold {
-        let unexplained = best.left.words.iter().map(|at| question.words[*at].text.clone()).collect();
-        Some(Refusal::Unlikely { reading: describe(best), probability, unexplained })
-    } else {
-        None
-    };
+    let doubts = |reading: &Reading, probability| doubt(&grounded[reading.table], tables[reading.table].rows, reading, probability);
+    let tied = unsure(tables, &readings, probability, model.threshold);
+    let refusal = tied.or_else(|| doubts(best, probability));
     // What is said in full is meant rather than what leaves words over, however likely.
     if (refusal.is_some() || !best.left.words.is_empty())
-        && let Some(choice) = plain(tables, &question, &readings)
+        && let Some(reading) = only_plain(tables, &grounded, &readings)
     {
-        return Parsed { best: Some(choice), refusal: None };
+        return Parsed { best: Some(taken_at_its_word(reading)), refusal: doubts(reading, PLAIN) };
     }
     // Where a likelier reading was set aside for what it passes over, that is what the goal has to decide.
     let set_aside = |r: &&Reading| match &r.unaccounted {
@@ -402,15 +334,45 @@ pub fn parse_with(tables: &[Offered<'_>], goal: &str, model: &Model) -> Parsed {
         Some(_) => r.score > best.score,
         None => false,
     };
-    let refusal = refusal.map(|refusal| match readings.iter().find(set_aside) {
-        Some(Reading { table, query, unaccounted: Some(unaccounted), .. }) => passes_over(tables[*table].table, query, unaccounted),
+    let refusal = refusal.map(|refusal| match readings.iter().find(set_aside).map(|reading| (reading, &reading.unaccounted)) {
+        Some((reading, Some(unaccounted))) => passes_over(&grounded, goal, reading, unaccounted),
         _ => refusal,
     });
-    Parsed { best: likeliest, refusal }
+    Parsed { best: Some(likeliest), refusal }
+}
+
+/// Why the best reading is not sure enough: others are as good, or it is not likely enough.
+fn unsure(tables: &[Offered<'_>], readings: &[Reading], probability: f64, threshold: f64) -> Option<Refusal> {
+    let best = readings.first()?;
+    let describe = |reading: &Reading| describe(tables[reading.table].table, &reading.query);
+    let differs = |r: &&Reading| r.unaccounted.is_none() && (r.values.is_none() || r.values != best.values);
+    let close = readings.iter().skip(1).take_while(|r| best.score - r.score < TIE).filter(differs).take(3);
+    let tied: Vec<&Reading> = std::iter::once(best).chain(close).collect();
+    if tied.len() > 1 {
+        return Some(Refusal::Ambiguous { readings: tied.into_iter().map(describe).collect() });
+    }
+    let unexplained = best.left_over.clone();
+    (probability < threshold).then(|| Refusal::Unlikely { reading: describe(best), probability, unexplained })
+}
+
+/// Why a reading that is likely enough is not answered: words that ask for something else, or another reading of the same
+/// words.
+fn doubt(on: &Grounded<'_>, rows: Option<&Rows>, reading: &Reading, probability: f64) -> Option<Refusal> {
+    let left = unexplained(on, &reading.candidate);
+    if !left.is_empty() {
+        let unexplained = left.into_iter().map(|at| on.question.words[at].text.clone()).collect();
+        return Some(Refusal::Unlikely { reading: describe(on.table, &reading.query), probability, unexplained });
+    }
+    let other = rival(on, &reading.candidate, rows)?;
+    Some(Refusal::Ambiguous { readings: vec![describe(on.table, &reading.query), describe(on.table, &other)] })
 }
 
 /// Between what the goal is to decide, where a reading passes over something.
-fn passes_over(table: &Table, query: &Query, unaccounted: &Unaccounted) -> Refusal {
+fn passes_over(grounded: &[Grounded<'_>], goal: &str, reading: &Reading, unaccounted: &Unaccounted) -> Refusal {
+    let (table, query) = (grounded[reading.table].table, &reading.query);
+    if let (Unaccounted::Or(_), Some(at)) = (unaccounted, unknown_side(grounded)) {
+        return Refusal::Unknown { word: as_written(goal, &grounded[reading.table].question.words[at].text) };
+    }
     let side = |filter: &Filter| condition(table, filter);
     match unaccounted {
         Unaccounted::Or(sides) => Refusal::Either { sides: sides.as_ref().map(|(one, other)| (side(one), side(other))) },
@@ -421,6 +383,12 @@ fn passes_over(table: &Table, query: &Query, unaccounted: &Unaccounted) -> Refus
             Refusal::Ambiguous { readings: vec![sum, with(Ask::Count)] }
         }
     }
+}
+
+/// A word as the goal has it.
+fn as_written(goal: &str, word: &str) -> String {
+    let mut parts = goal.split(|c: char| !c.is_alphanumeric());
+    parts.find(|part| part.to_lowercase() == word).unwrap_or(word).to_owned()
 }
 
 /// What is asked of numbers in other words than those of the functions that are computed.

@@ -73,6 +73,11 @@ impl Column {
         self.form() == Some(Form::Number) && self.range.as_ref().is_some_and(|(least, most)| year(least) && year(most))
     }
 
+    /// Whether its keys are points in time, which can be ordered and never added up.
+    pub fn is_time(&self) -> bool {
+        self.form() == Some(Form::Date) || self.is_year()
+    }
+
     /// Whether every filled cell differs from the others.
     pub fn is_unique(&self, rows: u64) -> bool {
         self.distinct + self.nulls == rows && self.distinct > 0

@@ -162,13 +162,13 @@ impl Writer<'_> {
                     self.shown(*column)
                 )
             }
-            Ask::Group { column, of, end } => {
+            Ask::Group { column, of, end, limit } => {
                 let condition = self.conditions(&query.filters, &[self.filled(*column)]);
                 let measure = of.map_or("count(*)".to_owned(), |(function, of)| format!("{}({})", name(function), self.key(of)));
                 let (group, order) = (quote(&self.table.columns[*column].name), direction(*end));
                 let having = if of.is_some() { format!(" HAVING {measure} IS NOT NULL") } else { String::new() };
                 format!(
-                    "SELECT {}, {measure} FROM {from}{condition} GROUP BY {group}{having} QUALIFY rank() OVER (ORDER BY {measure} {order}) = 1 ORDER BY {group}",
+                    "SELECT {}, {measure} FROM {from}{condition} GROUP BY {group}{having} QUALIFY rank() OVER (ORDER BY {measure} {order}) <= {limit} ORDER BY {measure} {order}, {group}",
                     self.shown(*column)
                 )
             }
@@ -181,11 +181,7 @@ impl Writer<'_> {
             Ask::Difference { column, other } => {
                 let measure = match column {
                     None => "count(*)".to_owned(),
-                    // Points in time of several rows have no difference.
-                    Some(column) if self.table.columns[*column].is_year() || self.table.columns[*column].form() == Some(Form::Date) => {
-                        format!("CASE WHEN count({0}) = 1 THEN max({0}) END", self.years(*column))
-                    }
-                    Some(column) => format!("sum({})", self.years(*column)),
+                    Some(column) => self.side(*column, &self.years(*column)),
                 };
                 let one = self.conditions(&query.filters, &[]);
                 let two = self.conditions(other, &[]);
@@ -205,10 +201,18 @@ impl Writer<'_> {
         }
     }
 
-    /// Both sides as one row each; the winner's text, no row on a tie.
+    /// One side of a comparison: points in time of several rows have neither a sum nor a difference.
+    fn side(&self, column: ColumnId, key: &str) -> String {
+        match self.table.columns[column].is_time() {
+            true => format!("CASE WHEN count({key}) = 1 THEN max({key}) END"),
+            false => format!("sum({key})"),
+        }
+    }
+
+    /// Both sides as one row each; the winner's text, both on a tie.
     fn better(&mut self, query: &Query, column: ColumnId, sides: [&Vec<String>; 2], by: Option<ColumnId>, end: End) -> String {
         let from = quote(&self.table.name);
-        let measure = by.map_or("count(*)".to_owned(), |by| format!("sum({})", self.key(by)));
+        let measure = by.map_or("count(*)".to_owned(), |by| self.side(by, &self.key(by)));
         let mut halves = Vec::new();
         for texts in sides {
             self.parameters.push(texts.first().cloned().unwrap_or_default());
@@ -218,7 +222,7 @@ impl Writer<'_> {
             halves.push(format!("SELECT CAST(? AS VARCHAR) AS side, {measure} AS measure FROM {from}{condition}{joint}{inside}"));
         }
         format!(
-            "SELECT side FROM ({}) QUALIFY rank() OVER (ORDER BY measure {}) = 1 AND count(*) OVER (PARTITION BY measure) = 1 AND count(measure) OVER () = 2",
+            "SELECT side FROM ({}) QUALIFY rank() OVER (ORDER BY measure {}) = 1 AND count(measure) OVER () = 2",
             halves.join(" UNION ALL "),
             direction(end)
         )
