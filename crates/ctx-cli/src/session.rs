@@ -6,12 +6,13 @@ use crate::interrupt::Interrupt;
 use crate::output::Out;
 use crate::progress::Progress;
 use crate::sources::{self, Named};
-use ctx_contracts::{IndexEvent, IndexReport, PluginError};
+use ctx_contracts::{ErrorKind, IndexEvent, IndexReport, PluginError};
 use ctx_embedded::{Engine, EngineOptions};
 use ctx_runtime::config::{Refresh, SourceConfig};
 use ctx_runtime::{Config, Runtime};
+use ctx_types::catalog::SourceState;
 use ctx_types::passage::Locator;
-use ctx_types::{Sensitivity, SourceName};
+use ctx_types::{Sensitivity, SourceEntry, SourceName};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -102,12 +103,27 @@ impl Session {
             }
             Err(error) => {
                 progress.finish(&[]);
-                let said = format!("not refreshed, planned on what was indexed before: {error}");
+                let before = self.holds_any(sources).await?;
+                // Nothing can be asked of a file that cannot be read, and it is the user's to correct.
+                if error.kind == ErrorKind::BadRequest && !before {
+                    return Err(error.into());
+                }
+                let planned = if before { "planned on what was indexed before" } else { "nothing was indexed before" };
+                let said = format!("not refreshed, {planned}: {error}");
                 out.note(&format!("note: {said}"));
                 *self.unrefreshed.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
             }
         }
         Ok(())
+    }
+
+    /// Whether something of one of these sources is indexed.
+    async fn holds_any(&self, sources: &[SourceName]) -> Result<bool, Failure> {
+        let engine = self.engine.clone();
+        let described = tokio::task::spawn_blocking(move || engine.describe()).await;
+        let entries = described.map_err(|error| Failure::internal(format!("describing the sources: {error}")))?;
+        let held = |entry: &SourceEntry| !matches!(entry.state, SourceState::Unavailable { .. });
+        Ok(entries.is_ok_and(|entries| sources.iter().filter_map(|name| entries.get(name)).any(held)))
     }
 
     /// Why the last look for changes failed, if it did: a reader of documents is told as one of the terminal is.

@@ -131,6 +131,54 @@ fn a_choice_is_computed_as_a_choice_or_refused() {
 }
 
 #[test]
+fn what_is_said_is_computed_or_refused_with_a_reason() {
+    let world = orders();
+    let ask = |goal: &str| world.run(&["run", goal, "--source", "orders:table=orders.csv"]);
+    for (goal, value) in [
+        ("Which has more orders, Leeds or Porto?", "Leeds [1]\n"),
+        ("What is the highest amount in Leeds or Turin?", "640.10 [1]\n"),
+        ("How many orders have 3 or more items?", "8 [1]\n"),
+        ("total number of items in Leeds", "27 [1]\n"),
+        ("How many customers are there?", "5 [1]\n"),
+        ("How many orders were shipped in May or June 2024?", "1 [1]\n"),
+    ] {
+        let done = ask(goal);
+        assert!(done.code == 0 && done.out.starts_with(value), "{goal}: {}\n{}", done.out, done.err);
+    }
+    for (goal, reason) in [
+        ("Which customer spent the most?", "not explained: spent"),
+        ("Which city has the fewest items?", "the least total of `items`"),
+        ("top 3 cities by amount", "the 3 greatest total of `amount`"),
+        ("How many orders are from Leeds or Atlantis?", "\"Atlantis\""),
+    ] {
+        let done = ask(goal);
+        assert!(done.code == 4 && done.out.is_empty() && done.err.contains(reason), "{goal}: {}\n{}", done.out, done.err);
+    }
+}
+
+#[test]
+fn a_broken_file_that_was_never_indexed_is_the_users_to_correct() {
+    let world = World::new();
+    world.write("bad.jsonl", "{\"id\": 1}\n{\"id\": \n");
+    world.write("bad.parquet", "no parquet at all");
+    for (file, place) in [("bad.jsonl", "bad.jsonl, line 2"), ("bad.parquet", "bad.parquet")] {
+        let source = format!("j:table={file}");
+        for line in [["run", "How many rows are there?", "--source", &source], ["sql", "SELECT 1", "--source", &source]] {
+            let done = world.run(&line);
+            assert_eq!((done.code, done.out.as_str()), (2, ""), "{line:?}: {}", done.err);
+            assert!(done.err.contains(place) && !done.err.contains("indexed before"), "{line:?}: {}", done.err);
+        }
+    }
+    // Once something was indexed, a file that broke since is noted, and what there was is asked.
+    world.write("good.jsonl", "{\"id\": 1}\n{\"id\": 2}\n");
+    let line = ["sql", "SELECT count(*) FROM good", "--source", "g:table=good.jsonl"];
+    assert_eq!(world.run(&line).code, 0);
+    world.write("good.jsonl", "{\"id\": 1}\n{\n");
+    let done = world.run(&line);
+    assert!(done.code == 0 && done.err.contains("indexed before") && done.err.contains("line 2"), "{}\n{}", done.out, done.err);
+}
+
+#[test]
 fn a_name_whose_file_is_another_one_serves_nothing_of_the_first() {
     let world = orders();
     assert_eq!(world.run(&["run", QUESTION, "--source", "t:table=orders.csv"]).code, 0);

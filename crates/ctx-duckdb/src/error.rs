@@ -101,6 +101,11 @@ impl DuckError {
         }
     }
 
+    /// Whether a statement failed by what it asks, rather than by the file that it reads.
+    pub fn is_of_values(&self) -> bool {
+        matches!(self, DuckError::Statement { reason, .. } if crate::tables::is_of_values(reason))
+    }
+
     pub(crate) fn open(path: &Path, reason: impl std::fmt::Display) -> DuckError {
         DuckError::Open { path: path.to_owned(), reason: first_line(reason) }
     }
@@ -120,7 +125,7 @@ impl DuckError {
 }
 
 /// DuckDB appends stack traces and advice; one line is a message.
-fn first_line(reason: impl std::fmt::Display) -> String {
+pub(crate) fn first_line(reason: impl std::fmt::Display) -> String {
     let text = reason.to_string();
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no reason given").trim().to_owned()
 }

@@ -267,6 +267,83 @@ fn sql_means_what_the_reference_says() {
     }
 }
 
+/// Comparisons of typed dates and times are written with dates, and mean what the keys of days mean.
+#[test]
+fn dates_are_compared_as_dates() {
+    let text = "day,at\n2023-12-31,2023-12-31 23:59:59\n2024-01-01,2024-01-01 00:00:00\n2024-02-29,2024-02-29 10:00:00\n2024-06-30,2024-06-30 00:00:01\n2024-12-31,2024-12-31 12:00:00\n2025-01-01,2025-01-01 08:00:00\n";
+    let (_folder, db) = load(&[("t.csv", text)]);
+    let table = &db.tables()[0];
+    assert_eq!([table.columns[0].ty, table.columns[1].ty], [ColumnType::Date, ColumnType::Timestamp]);
+    let rows = db.rows(table).expect("rows");
+    let signs = [Comparison::Equal, Comparison::Less, Comparison::AtMost, Comparison::Greater, Comparison::AtLeast];
+    let keys = ["20240000", "20249999", "20240200", "20240299", "20240229", "20240630", "20240631", "20250101"];
+    let mut tests: Vec<Test> = signs.iter().flat_map(|sign| keys.map(|key| Test::Compare(*sign, key.to_owned()))).collect();
+    tests.extend(
+        [("20240000", "20249999"), ("20240101", "20240630"), ("20240200", "20240699"), ("20240631", "20250101")]
+            .map(|(least, most)| Test::Between(least.to_owned(), most.to_owned())),
+    );
+    for (column, test) in [0, 1].into_iter().flat_map(|column| tests.iter().map(move |test| (column, test))) {
+        let query = Query { filters: vec![Filter { column, test: test.clone() }], ask: Ask::Count };
+        let computed = db.compute(&Choice { table: 0, query: query.clone(), probability: 1.0 }, &Bounds::default());
+        let computed = computed.unwrap_or_else(|error| panic!("{query:?}: {error}"));
+        assert_eq!(vec![computed.values()], interpret_rows(table, &rows, &query), "{query:?}\n{}", computed.sql.inlined());
+    }
+    let since =
+        Query { filters: vec![Filter { column: 0, test: Test::Compare(Comparison::AtLeast, "20240229".to_owned()) }], ask: Ask::Count };
+    let shown = ctx_tables::sql::statement(table, &since).inlined();
+    assert_eq!(shown, "SELECT count(*) FROM \"t\" WHERE \"day\" >= DATE '2024-02-29'");
+    assert_eq!(own(&db, &shown).expect("runs"), [[Some("4".to_owned())]]);
+}
+
+#[test]
+fn a_reading_that_the_database_does_not_accept_is_known_before_it_runs() {
+    let (_folder, db) = load(&[("t.csv", "city,day\nAyr,2024-01-02\nBern,2024-01-03\n")]);
+    let choice =
+        |function| Choice { table: 0, query: Query { filters: Vec::new(), ask: Ask::Aggregate { function, column: 1 } }, probability: 1.0 };
+    assert_eq!(db.accepts(&choice(Function::Max)), Ok(()));
+    assert!(db.accepts(&choice(Function::Sum)).is_err_and(|reason| reason.starts_with("Binder Error")));
+    assert!(db.compute(&choice(Function::Sum), &Bounds::default()).is_err_and(|error| error.is_of_values()));
+}
+
+#[test]
+fn sql_over_text_with_numbers_names_the_column_of_the_numbers() {
+    let (_folder, db) = load(&[("t.csv", "id,amt\n1,\"1,234.50\"\n2,$5.00\n3,\"12,000\"\n4,17 EUR\n")]);
+    for text in ["SELECT sum(amt) FROM t", "SELECT sum(CAST(amt AS DOUBLE)) FROM t"] {
+        match own(&db, text) {
+            Err(DuckError::Refused { reason }) => assert!(reason.contains("\"amt (as number)\""), "{text}: {reason}"),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+    assert_eq!(own(&db, "SELECT sum(\"amt (as number)\") FROM t").expect("runs"), [[Some("13256.50".to_owned())]]);
+    for text in ["DROP TABLE t", "COPY t TO 'x.csv'", ""] {
+        assert!(own(&db, text).is_err_and(|error| error.to_string().contains("only a SELECT is accepted")), "{text}");
+    }
+    assert!(own(&db, "SELECT FROM WHERE").is_err_and(|error| !error.to_string().contains("only a SELECT")));
+}
+
+#[test]
+fn nul_characters_become_spaces_and_are_reported() {
+    let (_folder, db) = load(&[("t.csv", "id,name\n1,a\0b\0\n"), ("j.jsonl", "{\"id\": 1, \"name\": \"c\\u0000d\"}\n")]);
+    assert_eq!(own(&db, "SELECT name FROM t").expect("runs"), [[Some("a b ".to_owned())]]);
+    assert_eq!(own(&db, "SELECT name FROM j").expect("runs"), [[Some("c d".to_owned())]]);
+    assert_eq!(db.tables()[0].notes, ["2 NUL characters in its cells were replaced by spaces"]);
+    assert_eq!(db.tables()[1].notes, ["1 NUL characters in its cells were replaced by spaces"]);
+}
+
+#[test]
+fn a_broken_file_is_named_with_its_line() {
+    let folder = tempfile::tempdir().expect("folder");
+    std::fs::write(folder.path().join("bad.jsonl"), "{\"id\": 1}\n{\"id\": \n").expect("written");
+    std::fs::write(folder.path().join("bad.parquet"), "no parquet at all").expect("written");
+    let mut writer = TableWriter::create(&folder.path().join("tables.duckdb")).expect("created");
+    for (name, place) in [("bad.jsonl", "bad.jsonl, line 2: "), ("bad.parquet", "bad.parquet: ")] {
+        match writer.add("bad", folder.path(), &[name.to_owned()]) {
+            Err(error @ DuckError::Read { .. }) => assert!(error.to_string().contains(place), "{error}"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
 /// A number in one spelling.
 fn plain(text: &str) -> String {
     text.parse::<f64>().map_or_else(|_| text.to_owned(), |number| format!("{number:.6}"))

@@ -153,6 +153,8 @@ impl EmbeddedError {
             EmbeddedError::Text(TextIndexError::Busy { .. }) => ErrorKind::Locked,
             EmbeddedError::Store(StoreError::Inconsistent { .. }) => ErrorKind::Internal,
             EmbeddedError::UnknownSource { .. } | EmbeddedError::Elsewhere { .. } | EmbeddedError::Ingest(_) => ErrorKind::BadRequest,
+            // A file of rows that cannot be read, and SQL that may not run, are what the user gave.
+            EmbeddedError::Rows(DuckError::Read { .. } | DuckError::Refused { .. }) => ErrorKind::BadRequest,
             EmbeddedError::Cancelled { .. } => ErrorKind::Cancelled,
             EmbeddedError::Thread { .. } => ErrorKind::Internal,
             _ if self.is_damage() => ErrorKind::Corrupt,

@@ -370,6 +370,12 @@ mod tests {
             let refused = answer("orders", goal).expect_err(goal);
             assert!(refused.contains(one) && refused.contains(other), "{goal}: {refused}");
         }
+        // Of two that are set side by side the average counts too.
+        let header = ["name", "team", "pay"].map(str::to_owned);
+        let rows = [["Ann", "Sales", "52"], ["Bob", "IT", "61"], ["Cyd", "IT", "58"], ["Eve", "Sales", "39"], ["Fay", "Sales", "75"]];
+        let staff = Memory::new("employees", &header, &rows.map(|row| row.map(str::to_owned).to_vec()));
+        let refusal = parse(&[staff.offered()], "Which team has a higher pay, IT or Sales?").refusal.expect("differs").to_string();
+        assert!(refusal.contains("average of `pay`"), "{refusal}");
         // Both readings give the same customer.
         let found = answer("orders", "Which customer has the most items?").expect("answered");
         assert!(found.starts_with("Ayr Ltd ["), "{found}");

@@ -59,7 +59,10 @@ pub fn rival(on: &Grounded<'_>, candidate: &Candidate, rows: Option<&Rows>) -> O
                 (false, 2.., End::Least) => Function::Min,
                 (false, ..) => return None,
             };
-            differs(on, rows, query, with(Ask::Group { column, of: Some((function, by)), end, limit }))
+            let group = |function| differs(on, rows, query, with(Ask::Group { column, of: Some((function, by)), end, limit }));
+            // Of two that are set side by side "the higher amount" may be the higher on average.
+            let beside = query.filters.iter().any(|filter| filter.column == column) && !adds_by_its_word(on, candidate);
+            group(function).or_else(|| if beside { group(Function::Avg) } else { None })
         }
         Ask::Group { column, of: Some((Function::Sum, by)), end, limit } if on.aggregated().is_none() => {
             differs(on, rows, query, with(Ask::Extreme { column, by, end, limit }))
@@ -75,8 +78,10 @@ pub fn rival(on: &Grounded<'_>, candidate: &Candidate, rows: Option<&Rows>) -> O
             }
             let mut texts = [first.as_slice(), second.as_slice()].concat();
             texts.sort();
-            let other = Query { filters: vec![Filter { column, test: Test::In(texts) }], ask: Ask::Extreme { column, by, end, limit: 1 } };
-            differs(on, rows, query, other)
+            let filters = vec![Filter { column, test: Test::In(texts) }];
+            let other = |ask| differs(on, rows, query, Query { filters: filters.clone(), ask });
+            let average = Ask::Group { column, of: Some((Function::Avg, by)), end, limit: 1 };
+            other(Ask::Extreme { column, by, end, limit: 1 }).or_else(|| other(average))
         }
         _ => None,
     }

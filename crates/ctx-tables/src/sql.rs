@@ -1,6 +1,6 @@
 //! A typed query as SQL text with bound values: one SELECT over one table, identifiers quoted, every value a parameter.
 
-use crate::query::{Ask, End, Filter, Function, Query, Test, period};
+use crate::query::{Ask, Comparison, End, Filter, Function, Query, Test};
 use crate::reading::Form;
 use crate::schema::{ColumnId, LINE, ROW, Table};
 use crate::typing::ColumnType;
@@ -15,25 +15,54 @@ pub struct Sql {
 }
 
 impl Sql {
-    /// The statement with its values in place, for a reader: what runs has them bound.
+    /// The statement with its values in place, for a reader: what runs has them bound and cast, a reader sees a date as a
+    /// date and a number as a number.
     pub fn inlined(&self) -> String {
         let mut values = self.parameters.iter();
         let mut text = String::with_capacity(self.text.len());
         let mut quoted = None;
-        for c in self.text.chars() {
-            match (c, quoted) {
-                ('?', None) => {
+        let mut rest = self.text.as_str();
+        while let Some(c) = rest.chars().next() {
+            if quoted.is_none() {
+                let cast = rest.strip_prefix("CAST(? AS ").and_then(type_of);
+                if c == '?' || cast.is_some() {
                     let value = values.next().map_or("?", String::as_str);
-                    text.push_str(&format!("'{}'", value.replace('\'', "''")));
+                    text.push_str(&literal(value, cast.map(|(ty, _)| ty)));
+                    rest = cast.map_or(&rest[1..], |(_, behind)| behind);
                     continue;
                 }
+            }
+            match (c, quoted) {
                 ('"' | '\'', None) => quoted = Some(c),
                 (c, Some(open)) if c == open => quoted = None,
                 _ => {}
             }
             text.push(c);
+            rest = &rest[c.len_utf8()..];
         }
         text
+    }
+}
+
+/// The type up to the bracket that closes a cast, and what follows the bracket.
+fn type_of(rest: &str) -> Option<(&str, &str)> {
+    let mut depth = 0;
+    let end = rest.char_indices().find(|(_, c)| {
+        depth += i32::from(*c == '(') - i32::from(*c == ')');
+        depth < 0
+    })?;
+    Some((&rest[..end.0], &rest[end.0 + 1..]))
+}
+
+/// A value as a reader writes it.
+fn literal(value: &str, ty: Option<&str>) -> String {
+    let quoted = format!("'{}'", value.replace('\'', "''"));
+    let is_number = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-'));
+    match ty {
+        None | Some("VARCHAR") => quoted,
+        Some("DATE") => format!("DATE {quoted}"),
+        Some(_) if is_number => value.to_owned(),
+        Some(ty) => format!("CAST({quoted} AS {ty})"),
     }
 }
 
@@ -104,12 +133,52 @@ fn direction(end: End) -> &'static str {
     }
 }
 
-/// First day of a year or month, and the first day behind it.
-fn days((year, month): (u64, u64)) -> [String; 2] {
+/// What a key of days stands for: a day, or the point between two days where a month or a year begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Days {
+    Day(String),
+    Before(String),
+}
+
+impl Days {
+    fn of(digits: &str) -> Option<Days> {
+        let key: u32 = digits.parse().ok()?;
+        let (year, month, day) = (key / 10_000, key / 100 % 100, key % 100);
+        if !(1..=9_998).contains(&year) {
+            return None;
+        }
+        let first = |year: u32, month: u32| Days::Before(format!("{year:04}-{month:02}-01"));
+        match (month, day) {
+            (0, 0) => Some(first(year, 1)),
+            (99, 99) | (12, 99) => Some(first(year + 1, 1)),
+            (1..=12, 0) => Some(first(year, month)),
+            (1..=11, 99) => Some(first(year, month + 1)),
+            (1..=12, day) if (1..=days_in(year, month)).contains(&day) => Some(Days::Day(format!("{year:04}-{month:02}-{day:02}"))),
+            _ => None,
+        }
+    }
+
+    /// No day equals a point between two.
+    fn serves(&self, sign: Comparison) -> bool {
+        sign != Comparison::Equal || matches!(self, Days::Day(_))
+    }
+
+    /// The comparison with a date that says the same.
+    fn bound(self, sign: Comparison) -> (Comparison, String) {
+        match (self, sign) {
+            (Days::Day(day), sign) => (sign, day),
+            (Days::Before(day), Comparison::Less | Comparison::AtMost) => (Comparison::Less, day),
+            (Days::Before(day), _) => (Comparison::AtLeast, day),
+        }
+    }
+}
+
+fn days_in(year: u32, month: u32) -> u32 {
     match month {
-        0 => [format!("{year:04}-01-01"), format!("{:04}-01-01", year + 1)],
-        12 => [format!("{year:04}-12-01"), format!("{:04}-01-01", year + 1)],
-        month => [format!("{year:04}-{month:02}-01"), format!("{year:04}-{:02}-01", month + 1)],
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
     }
 }
 
@@ -291,6 +360,19 @@ impl Writer<'_> {
         matches!(self.table.columns[column].ty, ColumnType::Date | ColumnType::Timestamp)
     }
 
+    /// A comparison with a key of days as one of dates.
+    fn by_day(&mut self, column: ColumnId, sign: Comparison, digits: &str) -> String {
+        let described = &self.table.columns[column];
+        let name = quote(&described.name);
+        let Some(days) = Days::of(digits) else { return "false".to_owned() };
+        let (sign, day) = days.bound(sign);
+        self.parameters.push(day);
+        match (described.ty, sign) {
+            (ColumnType::Date, _) | (_, Comparison::Less | Comparison::AtLeast) => format!("{name} {} CAST(? AS DATE)", sign.sql()),
+            _ => format!("CAST({name} AS DATE) {} CAST(? AS DATE)", sign.sql()),
+        }
+    }
+
     fn test(&mut self, filter: &Filter) -> String {
         self.passes(filter.column, &filter.test)
     }
@@ -308,14 +390,16 @@ impl Writer<'_> {
                 self.parameters.extend(texts.iter().cloned());
                 format!("{cell} NOT IN ({})", vec!["?"; texts.len()].join(", "))
             }
+            Test::Compare(sign, digits) if self.is_date(column) && Days::of(digits).is_some_and(|days| days.serves(*sign)) => {
+                self.by_day(column, *sign, digits)
+            }
+            Test::Between(least, most) if self.is_date(column) && [least, most].iter().all(|digits| Days::of(digits).is_some()) => {
+                let least = self.by_day(column, Comparison::AtLeast, least);
+                format!("{least} AND {}", self.by_day(column, Comparison::AtMost, most))
+            }
             Test::Compare(sign, digits) => {
                 self.parameters.push(digits.clone());
                 format!("{number} {} {}", sign.sql(), place(digits))
-            }
-            Test::Between(least, most) if self.is_date(column) && period(least, most).is_some() => {
-                let name = quote(&self.table.columns[column].name);
-                self.parameters.extend(period(least, most).map(days).into_iter().flatten());
-                format!("{name} >= CAST(? AS DATE) AND {name} < CAST(? AS DATE)")
             }
             Test::Between(least, most) => {
                 self.parameters.extend([least.clone(), most.clone()]);
@@ -345,5 +429,31 @@ fn name(function: Function) -> &'static str {
         Function::Avg => "avg",
         Function::Min => "min",
         Function::Max => "max",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_has_dates_and_numbers_in_place() {
+        let parameters = ["2024-01-01", "3", "640.10", "O'Neil ? \"", "x"].map(str::to_owned).to_vec();
+        let text = "SELECT \"a?\" FROM t WHERE d < CAST(? AS DATE) AND n > CAST(? AS HUGEINT) AND m = CAST(? AS DECIMAL(38,2)) AND c = ? AND e = CAST(? AS HUGEINT)";
+        let shown = Sql { text: text.to_owned(), parameters }.inlined();
+        let expected =
+            "SELECT \"a?\" FROM t WHERE d < DATE '2024-01-01' AND n > 3 AND m = 640.10 AND c = 'O''Neil ? \"' AND e = CAST('x' AS HUGEINT)";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn keys_of_days_are_days_or_points_between_them() {
+        let point = |day: &str| Some(Days::Before(day.to_owned()));
+        assert_eq!(Days::of("20240000"), point("2024-01-01"));
+        assert_eq!(Days::of("20249999"), point("2025-01-01"));
+        assert_eq!(Days::of("20240699"), point("2024-07-01"));
+        assert_eq!(Days::of("20241299"), point("2025-01-01"));
+        assert_eq!(Days::of("20240229"), Some(Days::Day("2024-02-29".to_owned())));
+        assert_eq!((Days::of("20230229"), Days::of("20240431"), Days::of("99999999")), (None, None, None));
     }
 }

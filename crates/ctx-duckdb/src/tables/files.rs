@@ -1,6 +1,7 @@
 //! Cells of a file as they stand: CSV, TSV and JSON Lines. Nothing is interpreted here, and nothing is left out unseen.
 
 use crate::error::DuckError;
+use crate::tables::load::nul_note;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -63,13 +64,41 @@ fn open(path: &Path) -> Result<BufReader<File>, DuckError> {
     Ok(reader)
 }
 
-/// Text of bytes; what is not UTF-8 is read as Latin-1 and counted.
-fn text(bytes: &[u8], foreign: &mut u64) -> String {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text.to_owned(),
-        Err(_) => {
-            *foreign += 1;
-            bytes.iter().map(|byte| char::from(*byte)).collect()
+/// What was changed in the cells of a file so that they are text.
+#[derive(Default)]
+struct Changed {
+    /// Cells read as Latin-1.
+    foreign: u64,
+    /// NUL characters that became spaces.
+    nuls: u64,
+}
+
+impl Changed {
+    /// Text of bytes; what is not UTF-8 is read as Latin-1 and counted.
+    fn text(&mut self, bytes: &[u8]) -> String {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => {
+                self.foreign += 1;
+                bytes.iter().map(|byte| char::from(*byte)).collect()
+            }
+        };
+        self.without_nuls(text)
+    }
+
+    /// A space in place of every NUL, as in all text.
+    fn without_nuls(&mut self, text: String) -> String {
+        let nuls = text.matches('\0').count();
+        self.nuls += nuls as u64;
+        if nuls > 0 { text.replace('\0', " ") } else { text }
+    }
+
+    fn say(&self, sink: &mut dyn Sink) {
+        if self.foreign > 0 {
+            sink.note(format!("{} cells are not UTF-8 and were read as Latin-1", self.foreign));
+        }
+        if let Some(note) = nul_note(self.nuls) {
+            sink.note(note);
         }
     }
 }
@@ -94,7 +123,7 @@ fn separated(path: &Path, given: Option<u8>, sink: &mut dyn Sink) -> Result<(), 
     let separator = given.map_or_else(|| separator(path), Ok)?;
     let mut reader = csv::ReaderBuilder::new().delimiter(separator).flexible(true).has_headers(false).from_reader(open(path)?);
     let mut record = csv::ByteRecord::new();
-    let (mut width, mut foreign) = (0, 0);
+    let (mut width, mut changed) = (0, Changed::default());
     let mut ragged: Vec<(u64, usize)> = Vec::new();
     let mut ragged_rows = 0_u64;
     let mut first = true;
@@ -105,7 +134,7 @@ fn separated(path: &Path, given: Option<u8>, sink: &mut dyn Sink) -> Result<(), 
             break;
         }
         line = record.position().map_or(line, csv::Position::line);
-        let cells: Vec<String> = record.iter().map(|cell| text(cell, &mut foreign)).collect();
+        let cells: Vec<String> = record.iter().map(|cell| changed.text(cell)).collect();
         if first {
             first = false;
             width = cells.len();
@@ -124,16 +153,16 @@ fn separated(path: &Path, given: Option<u8>, sink: &mut dyn Sink) -> Result<(), 
         let examples: Vec<String> = ragged.iter().map(|(line, cells)| format!("line {line}: {cells}")).collect();
         sink.note(format!("{ragged_rows} rows do not have the header's {width} cells ({}); missing cells are null, further cells have columns of their own", examples.join(", ")));
     }
-    if foreign > 0 {
-        sink.note(format!("{foreign} cells are not UTF-8 and were read as Latin-1"));
-    }
+    changed.say(sink);
     Ok(())
 }
 
 fn json_lines(path: &Path, sink: &mut dyn Sink) -> Result<(), DuckError> {
     let mut names: Vec<String> = Vec::new();
+    let mut changed = Changed::default();
     each_object(path, &mut |_, members| {
         for (name, _) in members {
+            let name = Changed::default().without_nuls(name);
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -144,12 +173,15 @@ fn json_lines(path: &Path, sink: &mut dyn Sink) -> Result<(), DuckError> {
     each_object(path, &mut |line, members| {
         let mut cells = vec![None; names.len()];
         for (name, value) in members {
+            let name = changed.without_nuls(name);
             if let Some(at) = names.iter().position(|known| *known == name) {
-                cells[at] = value;
+                cells[at] = value.map(|value| changed.without_nuls(value));
             }
         }
         sink.row(line, &cells)
-    })
+    })?;
+    changed.say(sink);
+    Ok(())
 }
 
 type Members = Vec<(String, Option<String>)>;

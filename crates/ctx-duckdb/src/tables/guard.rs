@@ -5,6 +5,7 @@
 //! functions with effects are refused. The engine's settings (read-only, no external access, locked) refuse the rest.
 
 use crate::error::DuckError;
+use ctx_tables::{ColumnType, Table};
 use duckdb::Connection;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -40,8 +41,8 @@ const GROWING: &[&str] = &["repeat", "lpad", "rpad", "range", "generate_series",
 /// Most that one of them may make: its numbers must be written out, up to here.
 const GROWTH_MAX: i64 = 1_000_000;
 
-/// The one SELECT in a text, as DuckDB writes it back. `tables` are the names that may be read.
-pub fn check(connection: &Connection, text: &str, tables: &[&str]) -> Result<String, DuckError> {
+/// The one SELECT in a text, as DuckDB writes it back. `tables` are those that may be read.
+pub fn check(connection: &Connection, text: &str, tables: &[Table]) -> Result<String, DuckError> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(DuckError::refused(format!("the text is longer than {TEXT_BYTES_MAX} bytes")));
     }
@@ -52,20 +53,52 @@ pub fn check(connection: &Connection, text: &str, tables: &[&str]) -> Result<Str
     let tree: Value =
         serde_json::from_str(&tree).map_err(|error| DuckError::refused(format!("its syntax tree cannot be read: {error}")))?;
     if tree["error"].as_bool() != Some(false) {
-        return Err(DuckError::refused(first_line(tree["error_message"].as_str().unwrap_or("it is not a SELECT"))));
+        return Err(DuckError::refused(in_our_words(tree["error_message"].as_str().unwrap_or_default())));
     }
     let statements = tree["statements"].as_array().map_or(0, Vec::len);
     if statements != 1 {
         return Err(DuckError::refused(format!("one SELECT is expected, {statements} statements were given")));
     }
-    let mut names: BTreeSet<String> = tables.iter().map(|name| name.to_lowercase()).collect();
+    let mut names: BTreeSet<String> = tables.iter().map(|table| table.name.to_lowercase()).collect();
     names.extend(common_tables(&tree));
     walk(&tree, &names)?;
+    let binding = |error: duckdb::Error| DuckError::refused(first_line(&error.to_string()) + &numbers_beside_text(&tree, tables));
     let text: String =
         connection.query_row("SELECT json_deserialize_sql(CAST(? AS JSON))", [tree.to_string()], |row| row.get(0)).map_err(refused)?;
     let text = text.trim().trim_end_matches(';').to_owned();
-    connection.prepare(&text).map_err(refused)?;
+    connection.prepare(&text).map_err(binding)?;
     Ok(text)
+}
+
+/// What the parser says of a statement that is none: its words name the function that it is called by here.
+fn in_our_words(said: &str) -> String {
+    match said.contains("Only SELECT statements") || said.is_empty() {
+        true => "only a SELECT is accepted: whatever changes, writes out or attaches something is not".to_owned(),
+        false => first_line(said),
+    }
+}
+
+/// Where the columns of a statement that fails are text with numbers in it: the columns that hold those numbers.
+fn numbers_beside_text(tree: &Value, tables: &[Table]) -> String {
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    visit(tree, &mut |value| {
+        let column = value["column_names"].as_array().and_then(|names| names.last()).and_then(Value::as_str);
+        named.extend(column.map(str::to_lowercase));
+        Ok(())
+    })
+    .unwrap_or_default();
+    let read = tables.iter().flat_map(|table| &table.columns).filter(|column| column.ty == ColumnType::Text && column.reading.is_some());
+    let said = read.filter(|column| named.contains(&column.name.to_lowercase()));
+    said.map(|column| format!("; {:?} is text, its cells as numbers are in the column \"{}\"", column.name, column.reading_name()))
+        .collect()
+}
+
+/// The same of a statement that fails while it runs.
+pub fn numbers_beside(connection: &Connection, text: &str, tables: &[Table]) -> String {
+    let tree =
+        connection.query_row("SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", [text], |row| row.get::<_, String>(0));
+    let tree = tree.ok().and_then(|tree| serde_json::from_str(&tree).ok());
+    tree.map_or(String::new(), |tree: Value| numbers_beside_text(&tree, tables))
 }
 
 fn first_line(text: &str) -> String {

@@ -133,9 +133,22 @@ impl TableWriter {
         self.connection.execute_batch(&text).map_err(DuckError::statement("typing the columns of", &self.path))
     }
 
+    /// How many NUL characters stand in columns of text, in words.
+    fn nuls(&self, from: &str, texts: &[String]) -> duckdb::Result<Option<String>> {
+        if texts.is_empty() {
+            return Ok(None);
+        }
+        let counts: Vec<String> =
+            texts.iter().map(|name| format!("coalesce(sum(length({name}) - length(replace({name}, chr(0), ''))), 0)")).collect();
+        let text = format!("SELECT CAST({} AS UBIGINT) FROM {from}", counts.join(" + "));
+        self.connection.query_row(&text, [], |row| row.get(0)).map(nul_note)
+    }
+
     /// Parquet is typed by its file; what is neither text nor a plain number, date or time becomes text.
     fn parquet(&mut self, name: &str, root: &Path, paths: &[String]) -> Result<Table, DuckError> {
         let failed = |doing| DuckError::statement(doing, &self.path);
+        // What cannot be read is the user's file, not the one that is written.
+        let unread = |error: duckdb::Error| DuckError::read(&root.join(&paths[0]), 0, error);
         let list = serde_json::to_string(&paths.iter().map(|p| root.join(p).to_string_lossy().into_owned()).collect::<Vec<_>>());
         let list = list.map_err(|error| DuckError::read(root, 0, error))?;
         let files = list.replace('\'', "''");
@@ -144,21 +157,32 @@ impl TableWriter {
             .connection
             .prepare(&format!("DESCRIBE SELECT * FROM {from}"))
             .and_then(|mut s| s.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
-            .map_err(failed("reading the columns of"))?;
+            .map_err(unread)?;
         let header: Vec<String> = described.iter().map(|(name, _)| name.clone()).collect();
-        let (names, notes) = distinct_names(&header);
+        let (names, mut notes) = distinct_names(&header);
+        let texts: Vec<String> = described.iter().filter(|(_, kind)| kind == "VARCHAR").map(|(name, _)| quote(name)).collect();
+        notes.extend(self.nuls(&from, &texts).map_err(unread)?);
         let mut select = vec![format!("row_number() OVER () - 1 AS {}", quote(ROW)), format!("row_number() OVER () AS {}", quote(LINE))];
         let mut columns = Vec::new();
         for ((given, kind), name) in described.iter().zip(names) {
             let (ty, note) = parquet_type(kind);
-            select.push(format!("CAST({} AS {}) AS {}", quote(given), ty.sql(), quote(&name)));
+            let cell = match kind.as_str() {
+                "VARCHAR" => format!("replace({}, chr(0), ' ')", quote(given)),
+                _ => quote(given),
+            };
+            select.push(format!("CAST({cell} AS {}) AS {}", ty.sql(), quote(&name)));
             columns.push(column(name, Decided { ty, reading: None, notes: note.into_iter().collect() }));
         }
         let text = format!("CREATE TABLE {} AS SELECT {} FROM {from}", quote(name), select.join(", "));
-        self.connection.execute_batch(&text).map_err(failed("reading"))?;
+        self.connection.execute_batch(&text).map_err(unread)?;
         let rows = self.connection.query_row(&format!("SELECT count(*)::UBIGINT FROM {}", quote(name)), [], |row| row.get(0));
         Ok(Table { name: name.to_owned(), files: paths.to_vec(), rows: rows.map_err(failed("counting"))?, columns, notes })
     }
+}
+
+/// What is said of NUL characters that became spaces.
+pub(crate) fn nul_note(count: u64) -> Option<String> {
+    (count > 0).then(|| format!("{count} NUL characters in its cells were replaced by spaces"))
 }
 
 /// The type of a Parquet column and, where it becomes text, a note.

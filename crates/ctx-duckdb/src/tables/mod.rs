@@ -31,6 +31,7 @@ pub use catalog::Joinable;
 pub use files::{Format, format_of};
 pub use load::TableWriter;
 pub use open::TableDb;
+pub(crate) use run::is_of_values;
 pub use run::{Bounds, Computed, SourceRow};
 
 /// Name of the database file of a source's tables.

@@ -81,16 +81,28 @@ impl TableDb {
     /// Whether a text is SQL that may run here.
     pub fn check(&self, text: &str) -> Result<(), DuckError> {
         let connection = self.lock();
-        let names: Vec<&str> = self.tables().iter().map(|table| table.name.as_str()).collect();
-        guard::check(&connection, text, &names).map(drop)
+        guard::check(&connection, text, self.tables()).map(drop)
+    }
+
+    /// Whether the statements of a reading are ones that DuckDB accepts; else its words.
+    pub fn accepts(&self, choice: &Choice) -> Result<(), String> {
+        let Some(table) = self.tables().get(choice.table) else { return Err("the reading names a table that is not here".to_owned()) };
+        let connection = self.lock();
+        let accepts = |sql: &Sql| connection.prepare(&as_text(sql, 1)).map(drop).map_err(|error| crate::error::first_line(error));
+        accepts(&statement(table, &choice.query)).and_then(|()| accepts(&rows_behind(table, &choice.query, 1)))
     }
 
     /// Runs a person's own SQL: one SELECT over the tables here, checked by DuckDB's parser and prepare before it runs.
     pub fn run_own(&self, text: &str, bounds: &Bounds) -> Result<Computed, DuckError> {
         let connection = self.lock();
-        let names: Vec<&str> = self.tables().iter().map(|table| table.name.as_str()).collect();
-        let checked = guard::check(&connection, text, &names)?;
-        let mut computed = run(&connection, &Sql { text: checked, parameters: Vec::new() }, bounds, self.path())?;
+        let checked = guard::check(&connection, text, self.tables())?;
+        let ran = run(&connection, &Sql { text: checked, parameters: Vec::new() }, bounds, self.path());
+        let mut computed = ran.map_err(|error| match error {
+            DuckError::Statement { reason, .. } if is_of_values(&reason) => {
+                DuckError::refused(reason + &guard::numbers_beside(&connection, text, self.tables()))
+            }
+            error => error,
+        })?;
         text.trim().clone_into(&mut computed.sql.text);
         Ok(computed)
     }
@@ -123,9 +135,20 @@ fn run(connection: &Connection, sql: &Sql, bounds: &Bounds, path: &std::path::Pa
     }
 }
 
+/// The statement with every column as text, bounded.
+fn as_text(sql: &Sql, rows: usize) -> String {
+    format!("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({}) LIMIT {rows}", sql.text)
+}
+
+/// Whether a statement failed by what it asks of its values, rather than by the file that holds them.
+pub(crate) fn is_of_values(reason: &str) -> bool {
+    ["Binder Error", "Conversion Error", "Out of Range Error", "Invalid Input Error", "Not implemented Error"]
+        .iter()
+        .any(|kind| reason.starts_with(kind))
+}
+
 fn fetch(connection: &Connection, sql: &Sql, bounds: &Bounds) -> duckdb::Result<Computed> {
-    let text = format!("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({}) LIMIT {}", sql.text, bounds.rows + 1);
-    let mut statement = connection.prepare(&text)?;
+    let mut statement = connection.prepare(&as_text(sql, bounds.rows + 1))?;
     let mut rows = statement.query(params_from_iter(&sql.parameters))?;
     let mut found: Vec<Vec<Option<String>>> = Vec::new();
     let (mut bytes, mut cut) = (0, None);

@@ -38,7 +38,15 @@ impl TableView {
         let Some(choice) = parsed.best.filter(|_| parsed.refusal.is_none()) else {
             return Ok(Found { hits: Vec::new(), metrics: ExecMetrics { rows: Some(0), ..ExecMetrics::default() } });
         };
-        let computed = self.db.compute(&choice, &Bounds::default())?;
+        let computed = match self.db.compute(&choice, &Bounds::default()) {
+            Ok(computed) => computed,
+            // Values that the reading cannot be computed of give no answer; the store is as good as before.
+            Err(error) if error.is_of_values() => {
+                tracing::warn!(source = %self.name, %error, "the reading cannot be computed");
+                return Ok(Found { hits: Vec::new(), metrics: ExecMetrics { rows: Some(0), ..ExecMetrics::default() } });
+            }
+            Err(error) => return Err(error.into()),
+        };
         let table = &self.db.tables()[choice.table];
         Ok(self.found(&computed, result(table, &choice, &computed), place(table, &computed), choice.probability, counter))
     }

@@ -9,7 +9,7 @@ use ctx_duckdb::tables::{Format, TableDb, format_of};
 use ctx_runtime::config::{AutoLabel, SourceConfig};
 use ctx_tables::describe::{describe, predicate};
 use ctx_tables::query::{Filter, Test};
-use ctx_tables::rank::{Parsed, parse};
+use ctx_tables::rank::{Parsed, Refusal, parse};
 use ctx_tables::sql::statement;
 use ctx_types::catalog::{AccessCapability, ColumnEntry, SourceState, TableEntry};
 use ctx_types::passage::Locator;
@@ -203,8 +203,16 @@ impl TableView {
         }
     }
 
+    /// What the goal means; a reading whose statement the database does not accept is refused before anything is planned.
     pub(super) fn parse(&self, goal: &str) -> Parsed {
-        parse(&self.db.offered(), goal)
+        let mut parsed = parse(&self.db.offered(), goal);
+        if let (Some(choice), None) = (&parsed.best, &parsed.refusal)
+            && let Err(reason) = self.db.accepts(choice)
+        {
+            let reading = describe(&self.db.tables()[choice.table], &choice.query);
+            parsed.refusal = Some(Refusal::Rejected { reading, reason });
+        }
+        parsed
     }
 
     /// Whether the file that a result was computed from is still the one that was loaded.
