@@ -1,6 +1,7 @@
 //! Every query that a goal could mean over one table, bounded. Which words become filters, which column is shown, which is
 //! measured and which operation joins them are enumerated here; which of them is meant is decided by [`crate::rank`].
 
+use crate::explained::is_verb;
 use crate::joined;
 use crate::pairs;
 use crate::plain::{AVERAGED, SUMMED};
@@ -174,17 +175,29 @@ impl<'a> Grounded<'a> {
 
     fn named_near(&self, column: ColumnId, span: Span) -> bool {
         let near = |m: &Mention| m.column == column && !m.span.overlaps(span) && m.span.distance(span) <= 3;
-        self.mentions.iter().any(|mention| near(mention) && !self.is_tables_own(mention))
+        self.mentions.iter().any(|mention| near(mention) && self.names_a_condition(mention))
     }
 
     /// Whether the words that name a column are the table's own name: "orders" names no `ordered_on`.
     pub fn is_tables_own(&self, mention: &Mention) -> bool {
-        (mention.span.start..mention.span.end).all(|at| self.table_named.contains(&at))
+        let own = |at: usize| self.table_named.contains(&at);
+        let mut words = mention.span.start..mention.span.end;
+        words.clone().any(own) && words.all(|at| own(at) || self.question.words[at].stop)
     }
 
-    /// "Most orders" measures no `ordered_on`: a point in time is not named by the table's own name.
+    /// Whether the words that name a column may name it for a condition near by: not the table's own name, but "ordered" is a
+    /// word of `ordered_on` before it is one of `orders`.
+    pub(crate) fn names_a_condition(&self, mention: &Mention) -> bool {
+        let header = &self.headers[mention.column];
+        let words = &self.question.words[mention.span.start..mention.span.end];
+        let verb = words.iter().any(|said| is_verb(&said.text) && header.iter().any(|word| word.text == said.text));
+        verb || !self.is_tables_own(mention)
+    }
+
+    /// "Most orders" measures no `ordered_on` or `order_id`: neither is named by the table's own name.
     fn may_measure(&self, mention: &Mention) -> bool {
-        !(self.table.columns[mention.column].is_time() && self.is_tables_own(mention))
+        let column = mention.column;
+        !((self.table.columns[column].is_time() || joined::is_naming(self, column)) && self.is_tables_own(mention))
     }
 
     fn comparative_conditions(&self, comparative: &Comparative, found: &mut Vec<Condition>) {
@@ -194,7 +207,9 @@ impl<'a> Grounded<'a> {
                 Some(Form::Number) => {
                     let test =
                         comparative.number.clone().or_else(|| whole_years(comparative.date.as_ref()).filter(|_| described.is_year()));
-                    let fits = !comparative.temporal || described.is_year() || self.named_near(column, comparative.span);
+                    let fits = !comparative.temporal
+                        || described.is_year()
+                        || !joined::is_naming(self, column) && self.named_near(column, comparative.span);
                     if let Some(test) = test.filter(|_| fits) {
                         self.push_number(column, comparative.span, test, Origin::Number, found);
                     }

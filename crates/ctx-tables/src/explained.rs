@@ -123,6 +123,7 @@ fn left_over(on: &Grounded<'_>, candidate: &Candidate) -> Vec<usize> {
         Ask::GroupAll { .. } => GROUPED,
         Ask::Difference { .. } | Ask::Spread { .. } => &["between", "apart"],
         Ask::Group { of: None, .. } | Ask::Better { by: None, .. } => FREQUENCY,
+        Ask::CountDistinct { .. } => &["different", "distinct", "unique"],
         _ => &[],
     };
     let summed = candidate.query.ask.measured().is_some();
@@ -140,11 +141,16 @@ fn left_over(on: &Grounded<'_>, candidate: &Candidate) -> Vec<usize> {
 
 /// "The most orders", "appears the most": what is counted is rows.
 pub(crate) fn counts_rows(on: &Grounded<'_>, superlative: Option<Span>) -> bool {
-    let behind = |at: &usize| superlative.is_none_or(|span| span.end <= *at);
-    let adds = |span: Span| MORE_OR_LESS.contains(&on.question.words[span.start].text.as_str());
-    // "The largest order" is not the most orders.
-    let most = superlative.is_none_or(adds) || on.question.has_phrase("number of");
-    most && (on.table_named.iter().any(|at| behind(at) && !is_verb(&on.question.words[*at].text)) || on.question.has(FREQUENCY))
+    let words = &on.question.words;
+    let text = |at: usize| words[at].text.as_str();
+    // "The most items in an order" counts items: nothing else stands before the word for the rows.
+    let joint = |at: usize| words[at].stop || ["number", "amount"].contains(&text(at));
+    let next = |at: usize| superlative.is_none_or(|span| span.end <= at && (span.end..at).all(joint));
+    let noun = on.table_named.iter().find(|at| next(**at) && !is_verb(text(**at)));
+    // "The largest order" is not the most orders, the largest number of orders is.
+    let adds = superlative.is_none_or(|span| MORE_OR_LESS.contains(&text(span.start)));
+    let number_of = noun.is_some_and(|at| (at.saturating_sub(3)..*at).any(|before| text(before) == "number"));
+    noun.is_some() && (adds || number_of) || adds && on.question.has(FREQUENCY)
 }
 
 /// The words directly behind a superlative: "players" in "the fewest players", "songs" in "the majority of songs".
@@ -211,7 +217,7 @@ pub(crate) fn unknown_side(tables: &[Grounded<'_>]) -> Option<usize> {
 }
 
 /// "Ordered" is no order.
-fn is_verb(text: &str) -> bool {
+pub(crate) fn is_verb(text: &str) -> bool {
     text.len() > 4 && (text.ends_with("ed") || text.ends_with("ing"))
 }
 
@@ -341,6 +347,9 @@ mod tests {
             ("How many customers are there?", "5 ["),
             ("What is the number of customers in Leeds?", "2 ["),
             ("How many cities are there?", "4 ["),
+            ("How many unique customers ordered in Leeds?", "2 ["),
+            ("How many orders were ordered before 2024?", "2 ["),
+            ("Which city has the lowest number of orders?", "Porto ["),
             ("How many orders did Brio place?", "3 ["),
             ("Which customer placed the most orders?", "Ayr Ltd, Brio ["),
             ("What is the most common city?", "Leeds ["),
@@ -383,8 +392,12 @@ mod tests {
 
     #[test]
     fn the_largest_of_the_rows_is_not_the_most_rows() {
-        for goal in ["How many items does the largest order have?", "Which customer has the largest order?", "Who ordered the most items?"]
-        {
+        for goal in [
+            "What is the maximum number of items in an order?",
+            "How many items does the largest order have?",
+            "Which customer has the largest order?",
+            "Who ordered the most items?",
+        ] {
             let found = answer("orders", goal);
             assert!(
                 found.as_ref().is_err() || found.as_ref().is_ok_and(|f| f.starts_with("Ayr Ltd") && f.contains("`items`")),

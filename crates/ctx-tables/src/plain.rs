@@ -145,7 +145,7 @@ fn asks_for_values(form: Asks) -> bool {
 pub(crate) fn naming(on: &Grounded<'_>, candidate: &Candidate) -> Vec<Span> {
     let of = |condition: &Condition| {
         let near = |m: &&Mention| m.column == condition.filter.column && is_full(on, m) && m.span.distance(condition.span) <= 3;
-        on.mentions.iter().filter(|m| near(m) && !on.is_tables_own(m)).map(|mention| mention.span).collect::<Vec<_>>()
+        on.mentions.iter().filter(|m| near(m) && on.names_a_condition(m)).map(|mention| mention.span).collect::<Vec<_>>()
     };
     candidate.conditions.iter().flat_map(|at| of(&on.conditions[*at])).collect()
 }
@@ -167,7 +167,7 @@ fn covered(on: &Grounded<'_>, candidate: &Candidate) -> Option<Vec<Span>> {
     for condition in candidate.conditions.iter().map(|at| &on.conditions[*at]) {
         let column = condition.filter.column;
         let near = |m: &&Mention| m.column == column && is_full(on, m) && m.span.distance(condition.span) <= 3;
-        let naming = on.mentions.iter().filter(|m| near(m) && !on.is_tables_own(m));
+        let naming = on.mentions.iter().filter(|m| near(m) && on.names_a_condition(m));
         let before = spans.len();
         spans.extend(naming.map(|mention| mention.span));
         let alone = || only_of_its_form(on, column);

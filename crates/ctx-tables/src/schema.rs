@@ -70,7 +70,10 @@ impl Column {
         let year = |text: &str| {
             text.split(['.', '-', '–', '/', ' ']).next().and_then(|t| t.parse::<u32>().ok()).is_some_and(|y| (1000..=2100).contains(&y))
         };
-        self.form() == Some(Form::Number) && self.range.as_ref().is_some_and(|(least, most)| year(least) && year(most))
+        // Numbers of orders may lie where years do.
+        let numbers = |word: &str| ["id", "no", "nr", "number", "code", "key"].contains(&word.to_lowercase().as_str());
+        let named = self.name.split(|c: char| !c.is_alphanumeric()).any(numbers);
+        !named && self.form() == Some(Form::Number) && self.range.as_ref().is_some_and(|(least, most)| year(least) && year(most))
     }
 
     /// Whether its keys are points in time, which can be ordered and never added up.
