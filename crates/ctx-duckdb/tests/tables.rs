@@ -315,7 +315,7 @@ fn sql_over_text_with_numbers_names_the_column_of_the_numbers() {
         }
     }
     assert_eq!(own(&db, "SELECT sum(\"amt (as number)\") FROM t").expect("runs"), [[Some("13256.50".to_owned())]]);
-    for text in ["DROP TABLE t", "COPY t TO 'x.csv'", ""] {
+    for text in ["DROP TABLE t", "COPY t TO 'x.csv'"] {
         assert!(own(&db, text).is_err_and(|error| error.to_string().contains("only a SELECT is accepted")), "{text}");
     }
     assert!(own(&db, "SELECT FROM WHERE").is_err_and(|error| !error.to_string().contains("only a SELECT")));

@@ -280,11 +280,16 @@ pub(crate) fn is_naming(on: &Grounded<'_>, column: ColumnId) -> bool {
     on.headers[column].iter().any(|word| NAMING.contains(&word.stem.as_str()))
 }
 
-/// Whether a column's numbers count or measure something.
-pub(crate) fn is_quantity(on: &Grounded<'_>, column: ColumnId) -> bool {
+/// Whether a column's name allows that its numbers count or measure something.
+pub(crate) fn may_be_added(on: &Grounded<'_>, column: ColumnId) -> bool {
     let described = &on.table.columns[column];
     let number = described.form() == Some(Form::Number) && !described.is_year();
-    number && !is_naming(on, column) && !numbers_rows(described, on.table.rows)
+    number && !is_naming(on, column) && !described.name.trim_end().ends_with('#')
+}
+
+/// Whether a column's numbers count or measure something.
+fn is_quantity(on: &Grounded<'_>, column: ColumnId) -> bool {
+    may_be_added(on, column) && !numbers_rows(&on.table.columns[column], on.table.rows)
 }
 
 /// "How many items": a column of numbers is what is counted, while the reading counts rows.

@@ -4,7 +4,7 @@
 
 use crate::candidates::{Candidate, Condition, Grounded, Mention, Origin, limit_of};
 use crate::explained::{FRAMING, counts_rows, names_what_is_shown, says_its_rows};
-use crate::joined::{is_naming, is_quantity};
+use crate::joined::{is_naming, may_be_added};
 use crate::query::{Ask, Function};
 use crate::question::{Form as Asks, Span};
 use crate::reading::Form;
@@ -64,7 +64,7 @@ fn operation(on: &Grounded<'_>, candidate: &Candidate) -> Option<&'static [&'sta
         Ask::Count => (many && !question.has(different)).then_some(&["number", "count", "there", "exist"]),
         Ask::CountDistinct { .. } if has(different).is_none() => counts_values(on, candidate).then_some(COUNTED),
         Ask::CountDistinct { .. } => has(different).filter(|_| many).map(|_| COUNTED),
-        Ask::Aggregate { function: Function::Sum, column } if !is_quantity(on, *column) => None,
+        Ask::Aggregate { function: Function::Sum, column } if !may_be_added(on, *column) => None,
         Ask::Aggregate { function: Function::Sum, .. } => has(SUMMED).map(|_| if says_its_rows(on.table) { SUMMED_NUMBER } else { SUMMED }),
         Ask::Aggregate { function: Function::Avg, .. } => has(AVERAGED),
         Ask::Cells { column } if candidate.query.filters.iter().any(|filter| filter.column == *column) => None,
@@ -82,7 +82,7 @@ fn operation(on: &Grounded<'_>, candidate: &Candidate) -> Option<&'static [&'sta
             counts_rows(on, Some(span)).then_some(&["often", "common", "frequent", "times", "number"])
         }
         Ask::Better { by: None, .. } => counts_rows(on, Some(question.superlatives[candidate.superlative?].span)).then_some(&[]),
-        Ask::Better { by: Some(by), .. } => candidate.superlative.filter(|_| is_quantity(on, *by)).map(|_| &[] as &[&str]),
+        Ask::Better { by: Some(by), .. } => candidate.superlative.filter(|_| may_be_added(on, *by)).map(|_| &[] as &[&str]),
         // A group by what was asked for needs a word for it, which is how such a candidate came about.
         Ask::GroupAll { of: None, .. } => many.then_some(GROUPED),
         Ask::GroupAll { of: Some(_), .. } => Some(GROUPED),

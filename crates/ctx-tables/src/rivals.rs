@@ -5,7 +5,7 @@
 use crate::candidates::{Candidate, Grounded};
 use crate::explained::says_its_rows;
 use crate::interpret::{Rows, interpret};
-use crate::joined::is_quantity;
+use crate::joined::may_be_added;
 use crate::pairs::MORE_OR_LESS;
 use crate::plain::is_full;
 use crate::query::{Ask, End, Filter, Function, Query, Test};
@@ -104,7 +104,7 @@ fn differs(on: &Grounded<'_>, rows: Option<&Rows>, query: &Query, other: Query) 
 fn adds_up(on: &Grounded<'_>, column: ColumnId) -> bool {
     let described = &on.table.columns[column];
     let named = on.headers[column].iter().any(|word| NOT_ADDED.contains(&word.stem.as_str()));
-    described.form() == Some(Form::Number) && is_quantity(on, column) && !named && !described.name.contains('%')
+    described.form() == Some(Form::Number) && may_be_added(on, column) && !named && !described.name.contains('%')
 }
 
 /// "The city with the highest-rated restaurant", "the largest order amount": the word for the rows stands beside the measure.
