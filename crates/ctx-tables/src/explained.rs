@@ -188,7 +188,7 @@ fn guesses_what_is_shown(on: &Grounded<'_>, candidate: &Candidate) -> bool {
 fn is_rows_name(on: &Grounded<'_>, column: ColumnId) -> bool {
     let column = &on.table.columns[column];
     let near = |at: &usize| (1..=2).any(|offset| on.question.form_at + offset == *at);
-    column.form().is_none() && column.is_unique(on.table.rows) && on.table_named.iter().any(|at| near(at))
+    column.form().is_none() && column.is_unique(on.table.rows) && on.table_named.iter().any(near)
 }
 
 /// Words of a goal that stand beside an "or" and are nobody's: "Leeds or Atlantis".

@@ -111,7 +111,7 @@ fn adds_up(on: &Grounded<'_>, column: ColumnId) -> bool {
 fn about_rows(on: &Grounded<'_>, candidate: &Candidate) -> bool {
     let Some(measured) = candidate.measured.as_ref().map(|mention| mention.span) else { return false };
     let beside = |at: &usize| *at == measured.end || *at + 1 == measured.start;
-    !adds_by_its_word(on, candidate) && on.table_named.iter().any(|at| beside(at))
+    !adds_by_its_word(on, candidate) && on.table_named.iter().any(beside)
 }
 
 /// "More", "most", "fewest" add up what "higher", "largest" compare.
