@@ -127,6 +127,7 @@ async fn runtime(documents: &Path, store: &Path, url: &str) -> anyhow::Result<Ru
         max_output_tokens: Some(OUTPUT_MOST),
         price: Some(price),
         tokenizer: None,
+        request: serde_json::Map::new(),
     });
     let (runtime, _) = ctx_embedded::open(config, EngineOptions::default()).await.context("opening a runtime over the runbooks")?;
     Ok(runtime)

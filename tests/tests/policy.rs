@@ -2,9 +2,9 @@
 //! it may not see. The hosted model and the detector are servers of the test's own.
 
 use ctx_tests::{Place, both, json, stdout};
-use serde_json::json;
+use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
-use wiremock::{Mock, MockServer, ResponseTemplate};
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 /// A folder with files, a store, and a hosted model.
 struct World {
@@ -14,6 +14,11 @@ struct World {
 
 impl World {
     async fn new(cloud: ResponseTemplate) -> World {
+        World::answering(move |_: &Request| cloud.clone()).await
+    }
+
+    /// A world whose model answers each request as this says.
+    async fn answering(cloud: impl Respond + 'static) -> World {
         let server = MockServer::start().await;
         let models = json!({ "data": [{ "id": "m", "max_model_len": 32_000 }] });
         Mock::given(method("GET"))
@@ -117,6 +122,30 @@ async fn an_answer_to_a_prompt_that_the_server_cut_is_not_accepted() {
     assert!(sent > 6_000, "the prompt is long enough to tell: {sent} bytes\n{}", both(&output));
     assert_ne!(output.status.code(), Some(0), "{}", both(&output));
     assert!(both(&output).contains("truncated by the server: it reports 300"), "{}", both(&output));
+}
+
+/// A server with a window of its own that says nothing when it cuts: it reports what it saw.
+fn cutting(request: &Request) -> ResponseTemplate {
+    const SERVED: usize = 2_050;
+    let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+    let sent: usize = body["messages"].as_array().expect("messages").iter().filter_map(|m| m["content"].as_str()).map(str::len).sum();
+    let usage = json!({"prompt_tokens": (sent / 4).min(SERVED), "completion_tokens": 9});
+    let choice = json!({"message": {"content": "Ponds freeze in January. [1]"}, "finish_reason": "stop"});
+    ResponseTemplate::new(200).set_body_json(json!({"model": "m", "choices": [choice], "usage": usage}))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prompt_that_the_server_cut_is_planned_anew_for_what_it_serves() {
+    let world = World::answering(cutting).await;
+    let filler: String = (0..400).map(|n| format!("Sentence {n} about ponds says when ponds freeze and thaw again. ")).collect();
+    world.place.write("docs/ponds.md", &format!("# Ponds\n\nPonds freeze in January. {filler}\n"));
+    let other: String = (0..6_000).map(|n| format!("Line {n} is on roofs, rivers, gardens and the colour of doors. ")).collect();
+    world.place.write("docs/other.md", &format!("# Other\n\n{other}\n"));
+    world.configure("");
+    let output = world.place.run(&ASK).await;
+    let sent: Vec<usize> = world.sent().await.iter().map(String::len).collect();
+    assert!(sent.len() == 2 && sent[0] > 9_000 && sent[1] < sent[0], "{sent:?}\n{}", both(&output));
+    assert!(both(&output).contains("hosted saw only 2050 tokens of the prompt"), "{}", both(&output));
 }
 
 const RULES: &str = "package house\n\ndeny contains {\"rule\": \"no_hosted_records\", \"message\": \"records stay here\"} if {\n\tinput.source.name == \"docs\"\n\tnot input.model.local\n\tinput.model\n}\n";

@@ -94,6 +94,15 @@ impl WhoArgs {
     }
 }
 
+/// `sources`
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SourcesArgs {
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+    #[command(flatten)]
+    pub(crate) who: WhoArgs,
+}
+
 /// Options of every command.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
@@ -351,7 +360,7 @@ pub(crate) enum Command {
     /// Your own SQL over the tables of a source: one SELECT, read-only and bounded.
     Sql(SqlArgs),
     /// Which sources there are and what is known about them.
-    Sources(SourceArgs),
+    Sources(SourcesArgs),
     /// Collect statistics of the sources anew: sizes, vocabulary, latencies, embeddings.
     Analyze(SourceArgs),
     /// What past runs taught: errors of the estimates, with their intervals.
@@ -481,7 +490,7 @@ fn switch(text: &str) -> Result<bool, String> {
 pub(crate) struct IndexArgs {
     #[command(flatten)]
     pub(crate) sources: SourceArgs,
-    /// Merge segments now: text that was removed leaves the index; traces keep the answers they recorded.
+    /// Take text that was removed out of the store now: out of the index, and out of recorded runs that read it.
     #[arg(long)]
     pub(crate) purge: bool,
     /// Read everything again; the old index is used until the new one is complete.

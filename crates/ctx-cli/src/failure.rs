@@ -192,6 +192,7 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Config(error) => error.into(),
             RuntimeError::Registry(error) => error.into(),
             RuntimeError::Plugin(error) => error.into(),
+            RuntimeError::Hidden { .. } => Failure::blocked(error.to_string()),
             other => {
                 let kind = match code {
                     BAD_INPUT => "bad_input",

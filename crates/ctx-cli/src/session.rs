@@ -82,9 +82,14 @@ impl Session {
         if self.named.is_empty() { self.runtime.config().sources.keys().cloned().collect() } else { self.named.clone() }
     }
 
+    /// Of these those that who asks may read, and those that were named: what is shown to somebody names no other.
+    pub(crate) fn sources_of(&self, who: &WhoArgs) -> Vec<SourceName> {
+        if self.named.is_empty() { self.runtime.config().readable_to(&who.principal().roles) } else { self.named.clone() }
+    }
+
     /// Indexes what is missing or changed, with progress. A store that another process holds is read as it stands.
-    pub(crate) async fn freshen(&self, out: &Out, interrupt: &Interrupt) -> Result<(), Failure> {
-        self.freshen_these(&self.sources(), out, interrupt).await
+    pub(crate) async fn freshen(&self, who: &WhoArgs, out: &Out, interrupt: &Interrupt) -> Result<(), Failure> {
+        self.freshen_these(&self.sources_of(who), out, interrupt).await
     }
 
     /// The same for some of them.
@@ -92,28 +97,38 @@ impl Session {
         if sources.is_empty() {
             return Ok(());
         }
-        *self.unrefreshed.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let progress = Progress::new(out);
         let show = |event: IndexEvent| progress.event(event);
         let done = until(interrupt, self.runtime.refresh(sources, &show)).await?;
         match done {
-            Ok(reports) => {
+            Ok(mut reports) => {
                 progress.finish(&reports);
+                let failed: Vec<PluginError> = reports.iter_mut().filter_map(|report| report.failure.take()).collect();
                 warn(&reports, out);
+                self.not_refreshed(failed, sources, out).await?;
             }
             Err(error) => {
                 progress.finish(&[]);
-                let before = self.holds_any(sources).await?;
-                // Nothing can be asked of a file that cannot be read, and it is the user's to correct.
-                if error.kind == ErrorKind::BadRequest && !before {
-                    return Err(error.into());
-                }
-                let planned = if before { "planned on what was indexed before" } else { "nothing was indexed before" };
-                let said = format!("not refreshed, {planned}: {error}");
-                out.note(&format!("note: {said}"));
-                *self.unrefreshed.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
+                self.not_refreshed(vec![error], sources, out).await?;
             }
         }
+        Ok(())
+    }
+
+    /// Says what could not be brought up to date. What cannot be read and leaves nothing to ask ends the command: it is the user's to
+    /// correct.
+    async fn not_refreshed(&self, mut errors: Vec<PluginError>, sources: &[SourceName], out: &Out) -> Result<(), Failure> {
+        let mut said = Vec::new();
+        if !errors.is_empty() {
+            let before = self.holds_any(sources).await?;
+            if let Some(at) = errors.iter().position(|error| error.kind == ErrorKind::BadRequest).filter(|_| !before) {
+                return Err(errors.swap_remove(at).into());
+            }
+            let planned = if before { "planned on what was indexed before" } else { "nothing was indexed before" };
+            said.extend(errors.iter().map(|error| format!("not refreshed, {planned}: {error}")));
+        }
+        said.iter().for_each(|said| out.note(&format!("note: {said}")));
+        *self.unrefreshed.lock().unwrap_or_else(PoisonError::into_inner) = (!said.is_empty()).then(|| said.join("; "));
         Ok(())
     }
 
@@ -191,6 +206,9 @@ pub(crate) async fn until<T>(
 pub(crate) fn warn(reports: &[IndexReport], out: &Out) {
     const SHOWN_MAX: usize = 5;
     for report in reports {
+        if let Some(failure) = &report.failure {
+            out.note(&format!("error: {} is not brought up to date: {failure}", report.source));
+        }
         for warning in report.warnings.iter().take(SHOWN_MAX) {
             out.note(&format!("warning: {}: {warning}", report.source));
         }

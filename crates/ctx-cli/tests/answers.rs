@@ -135,7 +135,9 @@ fn who_may_not_read_gets_9_from_run_and_from_search_and_is_told_why() {
     for line in [["run", QUESTION], ["search", "staging"]] {
         let done = world.run(&line);
         assert_eq!((done.code, done.out.as_str()), (9, ""), "{line:?}: {}", done.err);
-        assert!(done.err.contains("readable_by") && done.err.contains("docs"), "{line:?}: {}", done.err);
+        assert!(done.err.contains("readable_by") && !done.err.contains("docs"), "{line:?}: {}", done.err);
+        let named = world.run(&[&line[..], &["--source", "docs"]].concat());
+        assert!(named.code == 9 && named.err.contains("docs"), "who names it knows it: {line:?}: {}", named.err);
         let done = world.run(&[&line[..], &["--role", "staff"]].concat());
         assert_eq!(done.code, 0, "{line:?}: {}", done.err);
     }

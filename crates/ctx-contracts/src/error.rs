@@ -1,5 +1,6 @@
 //! The one error type that crosses a contract: what was being done, why it failed, whether trying again can help.
 
+use ctx_types::estimate::TokenClasses;
 use ctx_types::{Micros, Status};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -40,6 +41,21 @@ pub enum ErrorKind {
     Internal,
 }
 
+/// What a call of a model took that failed, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Taken {
+    /// The provider may have worked: unknown, never zero. It is charged at its bound.
+    #[default]
+    Unknown,
+    /// No request reached the provider.
+    NotSent,
+    /// The provider refused it before any work.
+    Nothing,
+    /// The provider reported this.
+    Reported(Box<TokenClasses>),
+}
+
 /// An error of a plugin. Display: `DOING: CAUSE`, then the hint if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginError {
@@ -53,12 +69,25 @@ pub struct PluginError {
     pub hint: Option<String>,
     /// How long the provider asked to wait.
     pub retry_after: Option<Micros>,
+    /// What the failed call took, where a model was called.
+    #[serde(default)]
+    pub taken: Taken,
 }
 
 impl PluginError {
-    /// An error without hint.
+    /// An error without hint. Of kinds that say that a request was turned away, the call took nothing; of others that is unknown.
     pub fn new(kind: ErrorKind, doing: impl Into<String>, cause: impl Into<String>) -> Self {
-        PluginError { kind, doing: doing.into(), cause: cause.into(), hint: None, retry_after: None }
+        let taken = match kind {
+            ErrorKind::RateLimited | ErrorKind::BadRequest | ErrorKind::ContextOverflow | ErrorKind::Unauthorized => Taken::Nothing,
+            _ => Taken::Unknown,
+        };
+        PluginError { kind, doing: doing.into(), cause: cause.into(), hint: None, retry_after: None, taken }
+    }
+
+    /// The same, with what the call took.
+    pub fn having_taken(mut self, taken: Taken) -> Self {
+        self.taken = taken;
+        self
     }
 
     /// The same, with what to do.
@@ -70,6 +99,11 @@ impl PluginError {
     /// Whether the same call can succeed later.
     pub fn retryable(&self) -> bool {
         matches!(self.kind, ErrorKind::Unavailable | ErrorKind::Timeout | ErrorKind::RateLimited)
+    }
+
+    /// Whether the ledger refused a call.
+    pub fn is_of_budget(&self) -> bool {
+        matches!(self.kind, ErrorKind::BudgetUsd | ErrorKind::BudgetTokens | ErrorKind::BudgetCalls)
     }
 
     /// The status of a run that ends with this error.

@@ -42,7 +42,7 @@ mod verifier;
 pub use clock::Clock;
 pub use compressor::{CompressRequest, Compressed, Compressor};
 pub use embedder::Embedder;
-pub use error::{ErrorKind, PluginError};
+pub use error::{ErrorKind, PluginError, Taken};
 pub use journal::{Admit, Durability, Fold, Journal, Recorded};
 pub use knowledge::{Fact, Knowledge};
 pub use metrics::{ExecMetrics, Metered};

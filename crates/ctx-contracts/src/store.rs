@@ -18,7 +18,7 @@ pub struct SkippedFile {
 /// What an indexing run does beyond bringing sources up to date. The default: nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexOptions {
-    /// Merge segments, so that deleted text leaves the disk now.
+    /// Merge segments, so that deleted text leaves the disk now, and blank what recorded runs repeat of it.
     pub purge: bool,
     /// Read everything again, whatever seems unchanged. The old generation is served until the new one is published.
     pub rebuild: bool,
@@ -51,6 +51,16 @@ pub struct IndexReport {
     pub fingerprint: String,
     /// Whether segments were merged.
     pub merged: bool,
+    /// Recorded runs that no longer repeat text of this source that is gone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub traces_blanked: u64,
+    /// Why the source could not be brought up to date; what was published of it before stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<PluginError>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Progress of an indexing run.
@@ -93,7 +103,8 @@ pub enum Freshness {
 /// Documents, passages, catalog and records of one place.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Brings sources up to date. A crash leaves the old generation readable.
+    /// Brings sources up to date, each for itself: the report of one that failed says why. A crash leaves the old generation
+    /// readable.
     async fn index(
         &self,
         sources: &[SourceName],

@@ -61,6 +61,8 @@ fn trace(nodes: Vec<NodeTrace>) -> Trace {
         probe: Probe::default(),
         configuration: "c".to_owned(),
         nodes,
+        context: Vec::new(),
+        calls: Vec::new(),
         planning: Micros(300),
         outcome,
     }

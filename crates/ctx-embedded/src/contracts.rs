@@ -143,7 +143,7 @@ impl Store for Embedded {
     }
 
     async fn traces(&self, limit: usize) -> Result<Vec<Trace>, PluginError> {
-        self.blocking("reading traces".to_owned(), move |engine| engine.traces.newest(limit)).await
+        self.blocking("reading traces".to_owned(), move |engine| engine.recorded(limit)).await
     }
 
     async fn read_blob(&self, name: &str) -> Result<Option<Vec<u8>>, PluginError> {

@@ -63,6 +63,17 @@ impl std::fmt::Debug for Engine {
     }
 }
 
+/// The report of a source, or one that says why there is none. A caller that went away ends everything.
+fn or_failed(done: Result<IndexReport, EmbeddedError>, name: &SourceName) -> Result<IndexReport, EmbeddedError> {
+    match done {
+        Err(error) if !matches!(error, EmbeddedError::Cancelled { .. }) => {
+            let failure = Some(error.into_plugin(format!("indexing source {name}")));
+            Ok(IndexReport { source: name.to_string(), failure, ..IndexReport::default() })
+        }
+        done => done,
+    }
+}
+
 impl Engine {
     /// An engine over the store in `root`. Nothing is read or created yet.
     pub fn open(root: impl Into<PathBuf>, sources: BTreeMap<SourceName, SourceConfig>, options: EngineOptions) -> Engine {
@@ -138,7 +149,8 @@ impl Engine {
     }
 
     /// Brings the sources up to date; all of them if none is named.
-    /// A store whose manifest is damaged is built again from the sources.
+    /// A store whose manifest is damaged is built again from the sources. A source that cannot be indexed does not keep the others
+    /// from it: its report says why.
     pub fn index(
         &self,
         sources: &[SourceName],
@@ -155,29 +167,69 @@ impl Engine {
         if names.is_empty() || rebuilt {
             names = self.sources.keys().cloned().collect();
         }
+        for name in &names {
+            self.source(name)?;
+        }
         let exclude = [self.root().to_owned()];
         let mut reports = Vec::new();
         for name in &names {
-            if self.holds_tables(name)? {
-                reports.push(self.tables.index(self.root(), name, self.source(name)?, progress)?);
-                self.mark_checked(name);
-                continue;
-            }
             let context = RunContext { verify: true, options, ..self.run(name, &exclude, progress, cancelled)? };
-            let mut report = context.index(&mut writer)?;
-            report.warnings.extend(self.index_rows(name, progress)?);
-            if rebuilt {
+            let mut report = or_failed(self.bring(&context, &mut writer), name)?;
+            if rebuilt && report.failure.is_none() {
                 report.warnings.push("the store's manifest was damaged: everything was indexed again".to_owned());
             }
             reports.push(report);
-            self.mark_checked(name);
         }
-        self.traces.absorb(&writer)?;
+        if options.purge {
+            let done: Vec<SourceName> = reports.iter().zip(&names).filter(|(r, _)| r.failure.is_none()).map(|(_, n)| n.clone()).collect();
+            let mut blanked = if done.is_empty() { BTreeMap::new() } else { self.forget_deleted(&writer, &done)? };
+            for (report, name) in reports.iter_mut().zip(&names) {
+                report.traces_blanked = blanked.remove(name).unwrap_or(0);
+            }
+        } else {
+            self.traces.absorb(&writer)?;
+        }
         Ok(reports)
     }
 
+    /// Brings one source up to date, text and rows.
+    fn bring(&self, context: &RunContext<'_>, writer: &mut Writer) -> Result<IndexReport, EmbeddedError> {
+        let name = context.name;
+        let report = if self.holds_tables(name)? {
+            self.tables.index(self.root(), name, context.config, context.progress)?
+        } else {
+            let mut report = context.index(writer)?;
+            report.warnings.extend(self.index_rows(name, context.progress)?);
+            report
+        };
+        self.mark_checked(name);
+        Ok(report)
+    }
+
+    /// Whether a source has changed since it was looked at, if it is time to look again.
+    fn has_changed(&self, context: &RunContext<'_>, generation: &Arc<Generation>) -> Result<bool, EmbeddedError> {
+        let name = context.name;
+        let changed = if self.holds_tables(name)? {
+            let due = self.tables.is_unpublished(self.root(), name)? || self.is_due(name, generation)?;
+            due && self.tables.is_stale(self.root(), name, context.config)?
+        } else if self.is_due(name, generation)? {
+            context.is_stale(generation)? || self.rows_are_stale(name)?
+        } else {
+            return Ok(false);
+        };
+        if !changed {
+            self.mark_checked(name);
+        }
+        Ok(changed)
+    }
+
+    /// A source in this generation, whether or not it is configured.
+    pub(crate) fn seen(&self, generation: &Arc<Generation>, name: &SourceName) -> Option<Arc<SourceView>> {
+        self.views.get(generation, name)
+    }
+
     /// Looks for changes as each source's `refresh:` says and indexes what changed. Takes the writer's lock only if
-    /// something did.
+    /// something did. A source that cannot be refreshed does not keep the others from it: its report says why.
     pub fn refresh(
         &self,
         sources: &[SourceName],
@@ -186,42 +238,22 @@ impl Engine {
     ) -> Result<Vec<IndexReport>, EmbeddedError> {
         let generation = self.store.current()?;
         let exclude = [self.root().to_owned()];
-        let mut stale = Vec::new();
+        let (mut stale, mut reports) = (Vec::new(), Vec::new());
         for name in sources {
-            if self.holds_tables(name)? {
-                let due = self.tables.is_unpublished(self.root(), name)? || self.is_due(name, &generation)?;
-                if due && self.tables.is_stale(self.root(), name, self.source(name)?)? {
-                    stale.push(name);
-                } else {
-                    self.mark_checked(name);
-                }
-                continue;
-            }
-            if self.is_due(name, &generation)? {
-                let context = self.run(name, &exclude, progress, cancelled)?;
-                if context.is_stale(&generation)? || self.rows_are_stale(name)? {
-                    stale.push(name);
-                } else {
-                    self.mark_checked(name);
-                }
+            let context = self.run(name, &exclude, progress, cancelled)?;
+            match self.has_changed(&context, &generation) {
+                Ok(true) => stale.push(context),
+                Ok(false) => {}
+                failed => reports.push(or_failed(failed.map(|_| IndexReport::default()), name)?),
             }
         }
         drop(generation);
         if stale.is_empty() {
-            return Ok(Vec::new());
+            return Ok(reports);
         }
         let mut writer = self.writer(progress)?;
-        let mut reports = Vec::new();
-        for name in stale {
-            if self.holds_tables(name)? {
-                reports.push(self.tables.index(self.root(), name, self.source(name)?, progress)?);
-                self.mark_checked(name);
-                continue;
-            }
-            let mut report = self.run(name, &exclude, progress, cancelled)?.index(&mut writer)?;
-            report.warnings.extend(self.index_rows(name, progress)?);
-            reports.push(report);
-            self.mark_checked(name);
+        for context in stale {
+            reports.push(or_failed(self.bring(&context, &mut writer), context.name)?);
         }
         if let Err(error) = self.traces.absorb(&writer) {
             tracing::warn!(%error, "traces stay in their logs");

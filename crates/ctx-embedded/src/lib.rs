@@ -27,7 +27,7 @@
 //! ```
 //!
 //! Reading order: [`engine`] → `index` (changes, files, run, merge) → `segment` (build, open) → `view` → `search`,
-//! `probe`, `describe`, `analyze` → `traces` → [`contracts`] → `policy`, [`mod@registry`], [`mod@session`].
+//! `probe`, `describe`, `analyze` → `traces`, `forget` → [`contracts`] → `policy`, [`mod@registry`], [`mod@session`].
 
 mod analyze;
 pub mod contracts;
@@ -35,6 +35,7 @@ mod describe;
 pub mod engine;
 pub mod error;
 mod families;
+mod forget;
 mod index;
 mod pieces;
 mod place;

@@ -133,7 +133,7 @@ fn tier_settings(tier: &Tier, table: Option<Arc<PriceMap>>) -> TierSettings {
         local: tier.local,
         accepts: tier.accepts,
         good_for: tier.good_for.clone(),
-        context_window: tier.context_window,
+        context_window: tier.context_window.or_else(|| tier.requested_window()),
         max_output: tier.max_output_tokens,
         prices: tier.price.as_ref().map(|price| Prices {
             input: price.input,
@@ -145,5 +145,6 @@ fn tier_settings(tier: &Tier, table: Option<Arc<PriceMap>>) -> TierSettings {
         }),
         table,
         tokenizer: tier.tokenizer.clone(),
+        request: tier.request.clone(),
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::error::EmbeddedError;
 use ctx_store::{Durability, Journal, Journals, Writer};
-use ctx_types::Trace;
+use ctx_types::{SourceName, Trace};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Name of the journal.
@@ -46,6 +47,35 @@ impl Traces {
         Ok(traces)
     }
 
+    /// Moves what all processes logged into the snapshot, with what `forget` takes out of each trace, and takes the originals off
+    /// the disk, except those in logs of processes that still run. Gives the number of changed traces by what `forget` names.
+    pub(crate) fn purge(
+        &self,
+        writer: &Writer,
+        mut forget: impl FnMut(&mut Trace) -> Option<SourceName>,
+    ) -> Result<BTreeMap<SourceName, u64>, EmbeddedError> {
+        let mut changed: BTreeMap<SourceName, u64> = BTreeMap::new();
+        let mut failed = None;
+        self.journals.fold(writer, JOURNAL, |journal| {
+            let mut remember = |source: SourceName| *changed.entry(source).or_default() += 1;
+            let without = |value: serde_json::Value| match serde_json::from_value::<Trace>(value.clone()) {
+                Ok(mut trace) => match forget(&mut trace) {
+                    Some(source) => {
+                        remember(source);
+                        serde_json::to_value(&trace).unwrap_or_default()
+                    }
+                    None => value,
+                },
+                Err(_) => value,
+            };
+            let kept = values(journal).map(|all| all.into_iter().map(without).collect());
+            kept.and_then(folded).map_err(|error| failed = Some(error)).ok()
+        })?;
+        self.journals.scrub(writer, JOURNAL)?;
+        self.journals.retire(writer)?;
+        failed.map_or(Ok(changed), Err)
+    }
+
     /// Moves what all processes logged into the snapshot, and removes logs that nobody needs any more.
     pub(crate) fn absorb(&self, writer: &Writer) -> Result<(), EmbeddedError> {
         let mut failed = None;
@@ -53,7 +83,7 @@ impl Traces {
             if journal.records.is_empty() {
                 return None;
             }
-            folded(journal).map_err(|error| failed = Some(error)).ok()
+            values(journal).and_then(folded).map_err(|error| failed = Some(error)).ok()
         })?;
         self.journals.retire(writer)?;
         failed.map_or(Ok(()), Err)
@@ -68,8 +98,7 @@ fn values(journal: &Journal) -> Result<Vec<serde_json::Value>, EmbeddedError> {
     Ok(values)
 }
 
-fn folded(journal: &Journal) -> Result<Vec<u8>, EmbeddedError> {
-    let mut traces = values(journal)?;
+fn folded(mut traces: Vec<serde_json::Value>) -> Result<Vec<u8>, EmbeddedError> {
     let forgotten = traces.len().saturating_sub(TRACES_MAX);
     traces.drain(..forgotten);
     serde_json::to_vec(&Snapshot { version: VERSION, traces })

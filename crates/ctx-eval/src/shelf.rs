@@ -52,7 +52,11 @@ impl Shelf {
         }
         let opened = ctx_embedded::open(settings, EngineOptions::default()).await;
         let (runtime, engine) = opened.map_err(EvalError::engine("opening a temporary store"))?;
-        engine.index(&[], IndexOptions::default(), &|_| {}, &|| false).map_err(EvalError::engine("indexing the collections"))?;
+        let reports =
+            engine.index(&[], IndexOptions::default(), &|_| {}, &|| false).map_err(EvalError::engine("indexing the collections"))?;
+        if let Some(failure) = reports.into_iter().find_map(|report| report.failure) {
+            return Err(EvalError::engine("indexing the collections")(failure));
+        }
         let mut described = engine.describe().map_err(EvalError::engine("describing the collections"))?;
         let absent = || EvalError::Engine { doing: "describing the collections", cause: "one is not there".to_owned() };
         let mut shelved = BTreeMap::new();

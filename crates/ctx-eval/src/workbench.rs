@@ -83,7 +83,11 @@ impl Workbench {
         let opened = ctx_embedded::open(config, EngineOptions::default()).await;
         let (runtime, engine) = opened.map_err(EvalError::engine("opening a temporary store"))?;
         let start = Instant::now();
-        engine.index(&[], IndexOptions::default(), progress, &|| false).map_err(EvalError::engine("indexing the collection"))?;
+        let reports =
+            engine.index(&[], IndexOptions::default(), progress, &|| false).map_err(EvalError::engine("indexing the collection"))?;
+        if let Some(failure) = reports.into_iter().find_map(|report| report.failure) {
+            return Err(EvalError::engine("indexing the collection")(failure));
+        }
         let indexing = start.elapsed();
         let mut described = engine.describe().map_err(EvalError::engine("describing the collection"))?;
         let entry = described

@@ -6,7 +6,7 @@ use crate::failure;
 use crate::sse::Decoder;
 use crate::wire::{self, Chunk};
 use async_trait::async_trait;
-use ctx_contracts::{ErrorKind, FinishReason, Model, ModelRequest, ModelResponse, PluginError};
+use ctx_contracts::{ErrorKind, FinishReason, Model, ModelRequest, ModelResponse, PluginError, Taken};
 use ctx_types::estimate::TokenClasses;
 use ctx_types::{Micros, ModelEntry, ModelName};
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ impl OpenAiCompatible {
             .http
             .post(self.settings.url("chat/completions"))
             .timeout(Duration::from_micros(request.timeout.get()))
-            .json(&wire::body(&self.settings.model, request));
+            .json(&self.settings.told(wire::body(&self.settings.model, request)));
         if let Some(key) = &self.settings.api_key {
             call = call.bearer_auth(key.expose());
         }
@@ -177,7 +177,8 @@ impl Model for OpenAiCompatible {
         let finish = wire::finish(got.finish.as_deref());
         if finish == FinishReason::Filtered || got.refused {
             let cause = if got.refused { "the model refused to answer" } else { "the provider filtered the answer" };
-            return Err(PluginError::new(ErrorKind::Refused, format!("calling model {name}"), cause));
+            let taken = got.usage.map_or(Taken::Unknown, |usage| Taken::Reported(Box::new(usage)));
+            return Err(PluginError::new(ErrorKind::Refused, format!("calling model {name}"), cause).having_taken(taken));
         }
         Ok(ModelResponse {
             text: got.text,

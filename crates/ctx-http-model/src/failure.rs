@@ -1,6 +1,7 @@
 //! Provider failures in the words of the contracts. No secret, no user information of a URL, no endless body.
 
-use ctx_contracts::{ErrorKind, PluginError};
+use crate::wire;
+use ctx_contracts::{ErrorKind, PluginError, Taken};
 use ctx_types::{Micros, ModelName};
 use reqwest::StatusCode;
 use serde_json::Value;
@@ -34,6 +35,9 @@ pub(crate) fn of_status(name: &ModelName, status: StatusCode, retry_after: Optio
     let mut error =
         PluginError::new(kind, format!("calling model {name}"), format!("the endpoint answered {}: {message}", status.as_u16()));
     error.hint = hint.map(str::to_owned);
+    if let Some(usage) = wire::usage_in(body) {
+        error.taken = Taken::Reported(Box::new(usage));
+    }
     error.retry_after = retry_after.and_then(|v| v.trim().parse::<f64>().ok()).and_then(Micros::from_seconds);
     error
 }
@@ -48,7 +52,11 @@ pub(crate) fn of_transport(name: &ModelName, error: &reqwest::Error) -> PluginEr
     } else {
         "the connection broke".to_owned()
     };
-    PluginError::new(kind, format!("calling model {name}"), cause).with_hint("is the server running? `ctxrt doctor` tries it")
+    // Only a connection that never stood says that nobody saw the request.
+    let taken = if error.is_connect() || error.is_builder() { Taken::NotSent } else { Taken::Unknown };
+    PluginError::new(kind, format!("calling model {name}"), cause)
+        .with_hint("is the server running? `ctxrt doctor` tries it")
+        .having_taken(taken)
 }
 
 /// A stream that holds what no provider may send.

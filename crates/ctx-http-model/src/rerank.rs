@@ -58,6 +58,7 @@ impl HttpReranker {
         let name = &self.settings.name;
         let documents: Vec<&str> = hits.iter().map(|h| h.passage.text.as_str()).collect();
         let body = serde_json::json!({ "model": self.settings.model, "query": query, "documents": documents, "top_n": hits.len() });
+        let body = self.settings.told(body);
         let mut call = self.http.post(self.settings.url("rerank")).timeout(TIMEOUT).json(&body);
         if let Some(key) = &self.settings.api_key {
             call = call.bearer_auth(key.expose());

@@ -56,6 +56,8 @@ pub struct TierSettings {
     pub table: Option<Arc<PriceMap>>,
     /// Exact tokenizer family, if configured.
     pub tokenizer: Option<String>,
+    /// Fields that every request carries beside those of the wire. None of them replaces one of the wire.
+    pub request: serde_json::Map<String, serde_json::Value>,
 }
 
 impl TierSettings {
@@ -68,6 +70,16 @@ impl TierSettings {
     pub(crate) fn listed(&self) -> Option<Listed> {
         let given = self.table.as_deref().and_then(|table| table.served(&self.base_url, &self.model));
         given.or_else(|| built_in().served(&self.base_url, &self.model))
+    }
+
+    /// A body with what this server wants to be told.
+    pub(crate) fn told(&self, mut body: serde_json::Value) -> serde_json::Value {
+        if let Some(fields) = body.as_object_mut() {
+            for (key, value) in &self.request {
+                fields.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        body
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

@@ -104,6 +104,11 @@ fn whole(value: f64) -> Option<u64> {
     ((0.0..=9e15).contains(&value) && value.fract() == 0.0).then_some(value as u64)
 }
 
+/// Usage that a body reports, of a failed call too.
+pub(crate) fn usage_in(body: &str) -> Option<TokenClasses> {
+    serde_json::from_str::<Chunk>(body).ok()?.usage?.classes()
+}
+
 impl Usage {
     /// Disjoint classes; `None` when the provider left a side out. The prompt's count is taken to include what was read from and
     /// written to a cache, as this wire says.

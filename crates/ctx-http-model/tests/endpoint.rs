@@ -2,11 +2,11 @@
 
 mod settings;
 
-use ctx_contracts::{ErrorKind, FinishReason, Message, Model, ModelRequest, Role};
+use ctx_contracts::{ErrorKind, FinishReason, Message, Model, ModelRequest, Role, Taken};
 use ctx_http_model::{OpenAiCompatible, TierSettings};
 use ctx_types::catalog::Availability;
 use ctx_types::{Micros, ModelName, Tokens};
-use wiremock::matchers::{header, method, path};
+use wiremock::matchers::{body_partial_json, header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 fn tier(url: String) -> TierSettings {
@@ -89,4 +89,43 @@ async fn a_description_says_whether_and_why_not() {
     let keyless = OpenAiCompatible::new(TierSettings { missing_key: Some("SOME_KEY".into()), ..tier("http://127.0.0.1:9/v1".into()) })
         .expect("a client");
     assert!(matches!(keyless.describe().await.availability, Availability::Unavailable { reason } if reason.contains("SOME_KEY")));
+}
+
+#[tokio::test]
+async fn a_request_carries_what_the_server_wants_to_be_told_and_keeps_its_own_fields() {
+    let server = MockServer::start().await;
+    let told = serde_json::json!({"options": {"num_ctx": 32768}, "model": "m", "stream": true, "max_tokens": 16});
+    Mock::given(method("POST"))
+        .and(body_partial_json(told))
+        .respond_with(ResponseTemplate::new(200).set_body_json(serde_json::json!({"choices": [{"message": {"content": "x"}}]})))
+        .mount(&server)
+        .await;
+    let fields = serde_json::json!({"options": {"num_ctx": 32768}, "model": "other", "max_tokens": 999_999});
+    let request = fields.as_object().expect("a map").clone();
+    let settings = TierSettings { request, ..tier(format!("{}/v1", server.uri())) };
+    let client = OpenAiCompatible::new(settings).expect("a client");
+    let asked = ModelRequest { messages: vec![Message { role: Role::User, content: "hi".into() }], ..self::request() };
+    assert_eq!(client.complete(&asked).await.expect("an answer").text, "x");
+}
+
+#[tokio::test]
+async fn a_failure_says_what_the_call_took() {
+    let taken = async |response: ResponseTemplate| {
+        let (_server, client) = endpoint(response).await;
+        client.complete(&request()).await.expect_err("it fails").taken
+    };
+    assert_eq!(taken(ResponseTemplate::new(429)).await, Taken::Nothing);
+    assert_eq!(taken(ResponseTemplate::new(401)).await, Taken::Nothing);
+    for status in [500, 502, 503, 504, 408] {
+        assert_eq!(taken(ResponseTemplate::new(status)).await, Taken::Unknown, "{status}");
+    }
+    let usage = serde_json::json!({"prompt_tokens": 30, "completion_tokens": 2});
+    let told = serde_json::json!({"error": {"message": "overloaded"}, "usage": usage});
+    let Taken::Reported(reported) = taken(ResponseTemplate::new(500).set_body_json(told)).await else { panic!("reported") };
+    assert_eq!(reported.total(), Tokens(32));
+    let filtered = serde_json::json!({"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}], "usage": usage});
+    assert!(matches!(taken(ResponseTemplate::new(200).set_body_json(filtered)).await, Taken::Reported(_)));
+    assert_eq!(taken(ResponseTemplate::new(200).set_body_string("<html>")).await, Taken::Unknown);
+    let gone = OpenAiCompatible::new(tier("http://127.0.0.1:9/v1".into())).expect("a client");
+    assert_eq!(gone.complete(&request()).await.expect_err("nobody listens").taken, Taken::NotSent);
 }

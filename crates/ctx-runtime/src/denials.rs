@@ -3,7 +3,9 @@
 use crate::runtime::Inner;
 use ctx_contracts::{Decision, ModelFacts, PolicyFacts, PolicyQuestion, SourceFacts};
 use ctx_types::catalog::{Locality, RerankerEntry};
-use ctx_types::{Catalog, Constraints, Denial, ModelEntry, ModelName, Principal, Sensitivity, SourceEntry, SourceName};
+use ctx_types::{Catalog, Constraints, Denial, Goal, ModelEntry, ModelName, Principal, Sensitivity, SourceEntry, SourceName};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Rule name of a refusal that stands for an error.
 const POLICY_ERROR: &str = "policy_error";
@@ -33,6 +35,30 @@ pub(crate) fn refusal(source: &SourceName, who: &Principal, catalog: &Catalog, d
         return Some(Denial { source: Some(source.clone()), model: None, rule: "readable_by".to_owned(), reason });
     }
     denials.iter().find(|denial| denial.model.is_none() && denial.source.as_ref() == Some(source)).cloned()
+}
+
+/// Of a goal's sources those that who asks may not read and did not name, by source with the rule that says so. Nothing that is
+/// shown to a principal names them. An error of policy is no rule: it is told, so that somebody mends it.
+pub(crate) fn hidden(goal: &Goal, sources: &[SourceName], catalog: &Catalog, denials: &[Denial]) -> BTreeMap<SourceName, String> {
+    let unnamed = sources.iter().filter(|source| !goal.sources.contains(source));
+    let rule = |source: &SourceName| refusal(source, &goal.principal, catalog, denials).map(|denial| denial.rule);
+    unnamed.filter_map(|source| Some((source.clone(), rule(source)?))).filter(|(_, rule)| rule != POLICY_ERROR).collect()
+}
+
+/// The catalog as a principal sees it who may not read these sources.
+pub(crate) fn without(catalog: &Catalog, hidden: &BTreeMap<SourceName, String>) -> Arc<Catalog> {
+    let mut seen = catalog.clone();
+    seen.sources.retain(|name, _| !hidden.contains_key(name));
+    Arc::new(seen)
+}
+
+/// That there are sources which are not shown, and how many.
+pub(crate) fn not_shown(hidden: usize) -> Option<String> {
+    match hidden {
+        0 => None,
+        1 => Some("1 source is not shown: who asks may not read it".to_owned()),
+        more => Some(format!("{more} sources are not shown: who asks may not read them")),
+    }
 }
 
 fn questions(who: &Principal, catalog: &Catalog, sources: &[SourceName], limits: &Constraints) -> Vec<PolicyQuestion> {

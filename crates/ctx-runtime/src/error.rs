@@ -4,6 +4,7 @@ use crate::replay::ReplayError;
 use crate::{ConfigError, RegistryError};
 use ctx_contracts::PluginError;
 use ctx_planner::PlanError;
+use std::collections::BTreeSet;
 
 /// Bad input, a configuration that cannot be used, or a plugin that cannot be constructed.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,14 @@ pub enum RuntimeError {
     /// A label that teaches nothing.
     #[error(transparent)]
     Label(#[from] ctx_cost::labels::LabelError),
+    /// Who asks may read none of the sources and named none.
+    #[error("blocked by {}: none of the {sources} sources may be read by who asks", rules.iter().cloned().collect::<Vec<_>>().join(", "))]
+    Hidden {
+        /// How many there are.
+        sources: usize,
+        /// The rules that say so.
+        rules: BTreeSet<String>,
+    },
     /// EXPLAIN ANALYZE of a generic plan.
     #[error("explaining a generic plan: it cannot be analyzed, because a run asks its sources about the goal; leave one of the two out")]
     GenericRun,
@@ -58,7 +67,7 @@ impl RuntimeError {
             RuntimeError::Plan(PlanError::Infeasible(_)) => 3,
             RuntimeError::Plan(_) => 2,
             RuntimeError::Replay(ReplayError::OtherPlan { .. }) => 1,
-            RuntimeError::Replay(ReplayError::Redacted { .. }) => 9,
+            RuntimeError::Replay(ReplayError::Redacted { .. }) | RuntimeError::Hidden { .. } => 9,
             RuntimeError::Replay(_) => 2,
             RuntimeError::Plugin(error) => error.status().exit_code(),
         }

@@ -11,6 +11,7 @@ pub(crate) mod book;
 use crate::config::Per;
 use ctx_types::estimate::TokenClasses;
 use ctx_types::outcome::Spend;
+use ctx_types::trace::{CallEnd, CallRow};
 use ctx_types::{Constraints, Micros, NanoUsd, Tokens};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -24,15 +25,46 @@ pub struct Bound {
     pub tokens: Tokens,
 }
 
-/// What one call took.
+/// Which call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tag {
+    /// What for: `answer`, `rerank`.
+    pub purpose: &'static str,
+    /// Tier.
+    pub model: String,
+    /// Whether its price is unknown.
+    pub unpriced: bool,
+}
+
+/// What one call is charged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Actual {
     /// Dollars.
     pub cost: NanoUsd,
     /// Tokens by class.
     pub tokens: TokenClasses,
-    /// Whether the provider did not report and this is our count, or part of the price is unknown.
+    /// Whether the provider did not report, and this is our count or the bound.
     pub estimated: bool,
+    /// How it ended.
+    pub end: CallEnd,
+}
+
+impl Actual {
+    /// Nothing is due.
+    pub fn nothing(end: CallEnd) -> Actual {
+        Actual { end, ..Actual::default() }
+    }
+
+    /// Nobody knows what it took, so all that was set aside.
+    pub fn at_bound(bound: Bound, end: CallEnd) -> Actual {
+        let tokens = TokenClasses { input: bound.tokens, ..TokenClasses::default() };
+        Actual { cost: bound.cost, tokens, estimated: true, end }
+    }
+}
+
+/// Whether the cost of a call is not known exactly. What cannot cost anything is known to be free, whatever it took.
+pub(crate) fn incomplete(unpriced: bool, estimated: bool, bound: NanoUsd) -> bool {
+    unpriced || (estimated && bound > NanoUsd(0))
 }
 
 /// The limit that refused a call.
@@ -103,7 +135,9 @@ struct State {
     calls: u32,
     reserved: Bound,
     reserved_calls: u32,
+    failed: u32,
     incomplete: bool,
+    rows: Vec<CallRow>,
 }
 
 /// The ledger of one run.
@@ -135,13 +169,13 @@ impl Ledger {
     }
 
     /// Sets `bound` aside, waiting while only outstanding reservations are in the way.
-    pub async fn reserve(self: &Arc<Self>, bound: Bound) -> Result<Reservation, Refusal> {
+    pub async fn reserve(self: &Arc<Self>, tag: Tag, bound: Bound) -> Result<Reservation, Refusal> {
         loop {
             let settled = self.settled.notified();
             tokio::pin!(settled);
             // Registered before the state is read, so that a settlement in between is not missed.
             settled.as_mut().enable();
-            if let Some(decision) = self.try_reserve(bound) {
+            if let Some(decision) = self.try_reserve(&tag, bound) {
                 return decision;
             }
             settled.await;
@@ -149,7 +183,7 @@ impl Ledger {
     }
 
     /// `None`: it must wait.
-    fn try_reserve(self: &Arc<Self>, bound: Bound) -> Option<Result<Reservation, Refusal>> {
+    fn try_reserve(self: &Arc<Self>, tag: &Tag, bound: Bound) -> Option<Result<Reservation, Refusal>> {
         let mut state = self.state();
         match self.verdict(&state, bound) {
             Verdict::Waits => None,
@@ -158,7 +192,7 @@ impl Ledger {
                 state.reserved.cost += bound.cost;
                 state.reserved.tokens += bound.tokens;
                 state.reserved_calls += 1;
-                Some(Ok(Reservation { ledger: self.clone(), bound, open: true }))
+                Some(Ok(Reservation { ledger: self.clone(), tag: tag.clone(), bound, stage: Stage::Waiting }))
             }
         }
     }
@@ -183,7 +217,23 @@ impl Ledger {
     /// What was spent so far. `elapsed` is the caller's.
     pub fn spend(&self, elapsed: Micros) -> Spend {
         let state = self.state();
-        Spend { cost: state.spent, cost_incomplete: state.incomplete, tokens: state.tokens, calls: state.calls, elapsed }
+        let mut unpriced: Vec<String> = state.rows.iter().filter(|row| counts(row) && row.unpriced).map(|row| row.model.clone()).collect();
+        unpriced.sort();
+        unpriced.dedup();
+        Spend {
+            cost: state.spent,
+            cost_incomplete: state.incomplete,
+            tokens: state.tokens,
+            calls: state.calls,
+            failed_calls: state.failed,
+            unpriced_models: unpriced,
+            elapsed,
+        }
+    }
+
+    /// Every call so far, in the order in which they ended.
+    pub fn rows(&self) -> Vec<CallRow> {
+        self.state().rows.clone()
     }
 
     /// Bounds of calls in flight.
@@ -195,19 +245,42 @@ impl Ledger {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn close(&self, bound: Bound, actual: Option<Actual>) {
+    fn close(&self, tag: &Tag, bound: Bound, actual: Option<Actual>) {
         let mut state = self.state();
         state.reserved.cost = state.reserved.cost - bound.cost;
         state.reserved.tokens = state.reserved.tokens - bound.tokens;
         state.reserved_calls = state.reserved_calls.saturating_sub(1);
         if let Some(actual) = actual {
-            state.spent += actual.cost;
-            state.tokens = sum(&state.tokens, &actual.tokens);
-            state.calls += 1;
-            state.incomplete |= actual.estimated;
+            let row = row(tag, bound, &actual);
+            if counts(&row) {
+                state.spent += actual.cost;
+                state.tokens = sum(&state.tokens, &actual.tokens);
+                state.calls += 1;
+                state.failed += u32::from(row.end != CallEnd::Answered);
+                state.incomplete |= row.cost.is_none();
+            }
+            state.rows.push(row);
         }
         drop(state);
         self.settled.notify_waiters();
+    }
+}
+
+/// Whether a provider saw the call.
+fn counts(row: &CallRow) -> bool {
+    row.end != CallEnd::NotSent
+}
+
+fn row(tag: &Tag, bound: Bound, actual: &Actual) -> CallRow {
+    let free = matches!(actual.end, CallEnd::Refused | CallEnd::NotSent);
+    CallRow {
+        purpose: tag.purpose.to_owned(),
+        model: tag.model.clone(),
+        end: actual.end,
+        usage: (!actual.estimated).then_some(actual.tokens),
+        cost: (free || !incomplete(tag.unpriced, actual.estimated, bound.cost)).then_some(actual.cost),
+        charged: actual.cost,
+        unpriced: tag.unpriced,
     }
 }
 
@@ -221,35 +294,54 @@ fn sum(a: &TokenClasses, b: &TokenClasses) -> TokenClasses {
     }
 }
 
-/// Budget set aside for one call. Dropped without settlement (the call was cancelled in flight), it is charged at its
-/// bound and marked estimated: the provider may have done the work.
+/// How far a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It is not made yet.
+    Waiting,
+    /// It may be.
+    Made,
+    /// Nothing more is written.
+    Closed,
+}
+
+/// Budget set aside for one call. Dropped with its call in flight it is charged at its bound and marked estimated, since the
+/// provider may have done the work; before that it is released.
 #[derive(Debug)]
 pub struct Reservation {
     ledger: Arc<Ledger>,
+    tag: Tag,
     bound: Bound,
-    open: bool,
+    stage: Stage,
 }
 
 impl Reservation {
-    /// The call took this.
-    pub fn settle(mut self, actual: Actual) {
-        self.open = false;
-        self.ledger.close(self.bound, Some(actual));
+    /// From here on the provider may see the call.
+    pub fn made(&mut self) {
+        self.stage = Stage::Made;
     }
 
-    /// The call was not made, or was refused before any work.
+    /// The call took this.
+    pub fn settle(mut self, actual: Actual) {
+        self.close(Some(actual));
+    }
+
+    /// The call was not made.
     pub fn release(mut self) {
-        self.open = false;
-        self.ledger.close(self.bound, None);
+        self.close(None);
+    }
+
+    fn close(&mut self, actual: Option<Actual>) {
+        if std::mem::replace(&mut self.stage, Stage::Closed) != Stage::Closed {
+            self.ledger.close(&self.tag, self.bound, actual);
+        }
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        if self.open {
-            let tokens = TokenClasses { input: self.bound.tokens, ..TokenClasses::default() };
-            self.ledger.close(self.bound, Some(Actual { cost: self.bound.cost, tokens, estimated: true }));
-        }
+        let actual = (self.stage == Stage::Made).then(|| Actual::at_bound(self.bound, CallEnd::Cancelled));
+        self.close(actual);
     }
 }
 
@@ -262,28 +354,37 @@ mod tests {
         Constraints { max_cost: Some(NanoUsd(cost)), max_tokens: Some(Tokens(tokens)), max_calls: Some(calls), ..Constraints::default() }
     }
 
+    fn tag() -> Tag {
+        Tag { purpose: "answer", model: "m".to_owned(), unpriced: false }
+    }
+
     fn bound(cost: i64, tokens: u64) -> Bound {
         Bound { cost: NanoUsd(cost), tokens: Tokens(tokens) }
     }
 
     fn actual(cost: i64, tokens: u64) -> Actual {
-        Actual { cost: NanoUsd(cost), tokens: TokenClasses { input: Tokens(tokens), ..TokenClasses::default() }, estimated: false }
+        Actual {
+            cost: NanoUsd(cost),
+            tokens: TokenClasses { input: Tokens(tokens), ..TokenClasses::default() },
+            estimated: false,
+            end: CallEnd::Answered,
+        }
     }
 
     #[tokio::test]
     async fn a_call_that_fits_only_after_settlement_waits_and_one_that_never_fits_is_refused() {
         let ledger = Ledger::new(&limits(100, 1000, 10));
-        let first = ledger.reserve(bound(80, 10)).await.expect("fits");
+        let first = ledger.reserve(tag(), bound(80, 10)).await.expect("fits");
         let waiting = tokio::spawn({
             let ledger = ledger.clone();
-            async move { ledger.reserve(bound(50, 10)).await }
+            async move { ledger.reserve(tag(), bound(50, 10)).await }
         });
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished(), "reserved beyond the limit");
         first.settle(actual(20, 5));
         waiting.await.expect("no panic").expect("fits after settlement").settle(actual(50, 5));
         assert_eq!(
-            ledger.reserve(bound(31, 1)).await.err(),
+            ledger.reserve(tag(), bound(31, 1)).await.err(),
             Some(Refusal::Cost { bound: NanoUsd(31), spent: NanoUsd(70), limit: NanoUsd(100) })
         );
     }
@@ -291,11 +392,43 @@ mod tests {
     #[tokio::test]
     async fn a_dropped_reservation_is_charged_at_its_bound_and_a_released_one_is_not() {
         let ledger = Ledger::new(&limits(100, 1000, 10));
-        drop(ledger.reserve(bound(30, 7)).await.expect("fits"));
-        ledger.reserve(bound(30, 7)).await.expect("fits").release();
+        let mut made = ledger.reserve(tag(), bound(30, 7)).await.expect("fits");
+        made.made();
+        drop(made);
+        drop(ledger.reserve(tag(), bound(30, 7)).await.expect("fits, and is never made"));
+        ledger.reserve(tag(), bound(30, 7)).await.expect("fits").release();
         let spend = ledger.spend(Micros(0));
         assert_eq!((spend.cost, spend.tokens.total(), spend.calls, spend.cost_incomplete), (NanoUsd(30), Tokens(7), 1, true));
         assert_eq!(ledger.reserved(), Bound::default());
+    }
+
+    #[tokio::test]
+    async fn every_request_is_a_row_and_what_nobody_saw_counts_nothing() {
+        let ledger = Ledger::new(&limits(100, 1000, 3));
+        let dark = Tag { unpriced: true, ..tag() };
+        ledger.reserve(tag(), bound(30, 7)).await.expect("fits").settle(Actual::nothing(CallEnd::Refused));
+        ledger.reserve(dark.clone(), bound(0, 7)).await.expect("fits").settle(Actual::nothing(CallEnd::NotSent));
+        let spend = ledger.spend(Micros(0));
+        assert_eq!((spend.calls, spend.failed_calls, spend.cost_incomplete, spend.unpriced_models.len()), (1, 1, false, 0));
+        ledger.reserve(tag(), bound(0, 7)).await.expect("fits").settle(Actual::at_bound(bound(0, 7), CallEnd::Failed));
+        assert!(!ledger.spend(Micros(0)).cost_incomplete, "what cannot cost anything is known to be free");
+        ledger.reserve(dark, bound(0, 7)).await.expect("fits").settle(actual(0, 7));
+        let spend = ledger.spend(Micros(0));
+        assert_eq!((spend.calls, spend.cost_incomplete, spend.unpriced_models), (3, true, vec!["m".to_owned()]));
+        let rows = ledger.rows();
+        let known: Vec<(CallEnd, Option<u64>, Option<NanoUsd>)> =
+            rows.iter().map(|row| (row.end, row.usage.map(|usage| usage.total().get()), row.cost)).collect();
+        let zero = Some(NanoUsd(0));
+        assert_eq!(
+            known,
+            [
+                (CallEnd::Refused, Some(0), zero),
+                (CallEnd::NotSent, Some(0), zero),
+                (CallEnd::Failed, None, zero),
+                (CallEnd::Answered, Some(7), None)
+            ]
+        );
+        assert!(matches!(ledger.reserve(tag(), bound(0, 1)).await, Err(Refusal::Calls { made: 3, .. })), "failed ones count");
     }
 
     proptest! {
@@ -312,7 +445,8 @@ mod tests {
                 for (cost, tokens, end, share) in calls {
                     let ledger = ledger.clone();
                     tasks.spawn(async move {
-                        let Ok(reservation) = ledger.reserve(bound(cost, tokens)).await else { return };
+                        let Ok(mut reservation) = ledger.reserve(tag(), bound(cost, tokens)).await else { return };
+                        reservation.made();
                         tokio::task::yield_now().await;
                         match end {
                             0 => reservation.settle(actual(cost * i64::from(share) / 100, tokens * u64::from(share) / 100)),

@@ -200,15 +200,26 @@ impl Inner {
         // How a goal is asked is no part of the plan: it has the id that it has with the caches.
         let fresh = std::mem::take(&mut goal.no_cache);
         let mut notes = self.freshen(&goal).await;
-        let snapshot = self.snapshot().await?;
-        let catalog = match &goal.what_if {
+        let mut snapshot = self.snapshot().await?;
+        let mut catalog = match &goal.what_if {
             Some(assumed) => Arc::new(ctx_planner::hypothetical(&snapshot.catalog, assumed)?),
             None => snapshot.catalog.clone(),
         };
-        let sources = permitted(&goal, &catalog)?;
+        let mut sources = permitted(&goal, &catalog)?;
         let mut limits = self.config.budgets.tightened_by(&goal.constraints);
         limits.sensitivity = limits.sensitivity.max(self.detected(&goal, &mut notes).await).max(self.talk_label(&goal));
-        let denials = self.denials(&goal.principal, &catalog, &sources, &limits).await;
+        let mut denials = self.denials(&goal.principal, &catalog, &sources, &limits).await;
+        let hidden = crate::denials::hidden(&goal, &sources, &catalog, &denials);
+        if !hidden.is_empty() {
+            sources.retain(|source| !hidden.contains_key(source));
+            if sources.is_empty() {
+                return Err(RuntimeError::Hidden { sources: hidden.len(), rules: hidden.into_values().collect() });
+            }
+            denials.retain(|denial| denial.source.as_ref().is_none_or(|source| !hidden.contains_key(source)));
+            snapshot = Arc::new(Snapshot::of(crate::denials::without(&snapshot.catalog, &hidden), snapshot.readers.clone()));
+            catalog = crate::denials::without(&catalog, &hidden);
+            notes.extend(crate::denials::not_shown(hidden.len()));
+        }
         let statistics = self.learning.snapshot();
         let settings = self.settings();
         let versions = snapshot.versions(&sources, &denials, &settings);
@@ -311,7 +322,10 @@ impl Inner {
             return Vec::new();
         }
         match self.parts.store.refresh(&known, &|_| {}).await {
-            Ok(_) => Vec::new(),
+            Ok(reports) => {
+                let failed = reports.into_iter().filter_map(|report| report.failure);
+                failed.map(|error| format!("not refreshed, planned on the last generation: {error}")).collect()
+            }
             Err(error) => vec![format!("not refreshed, planned on the last generation: {error}")],
         }
     }
@@ -466,7 +480,8 @@ fn permitted(goal: &Goal, catalog: &Catalog) -> Result<Vec<SourceName>, RuntimeE
     sources.dedup();
     match sources.iter().find(|name| !catalog.sources.contains_key(*name)) {
         Some(stranger) => {
-            let known = catalog.sources.keys().map(SourceName::as_str).collect::<Vec<_>>().join(", ");
+            let shown = catalog.sources.iter().filter(|(_, entry)| entry.readable_to(&goal.principal.roles));
+            let known = shown.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
             Err(PlanError::UnknownSource { name: stranger.to_string(), known }.into())
         }
         None if sources.is_empty() => Err(PlanError::NoSource.into()),

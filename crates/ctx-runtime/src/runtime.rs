@@ -286,6 +286,7 @@ impl Runtime {
         match prepared {
             Ok(prepared) => self.spawn(prepared, cancel, "user").await,
             Err(RuntimeError::Plugin(error)) => Ok(self.inner.unplanned(goal, executor::plugin_failure(error), started).await),
+            Err(error @ RuntimeError::Hidden { .. }) => Ok(self.inner.unplanned(goal, executor::blocked(&error), started).await),
             Err(error) => Err(error),
         }
     }

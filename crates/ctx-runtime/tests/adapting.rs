@@ -6,7 +6,7 @@ use ctx_contracts::{ErrorKind, PluginError};
 use ctx_runtime::{ExplainOptions, RunReport};
 use ctx_testkit::catalogs;
 use ctx_testkit::fakes::{FakeRetriever, Reply};
-use ctx_types::{Goal, Objective, Operator, Stage, Status};
+use ctx_types::{Goal, Objective, Operator, Stage, Status, Tokens};
 use std::sync::Arc;
 use world::{QUESTION, World, goal};
 
@@ -93,7 +93,8 @@ async fn a_prompt_that_is_too_long_is_planned_shorter_once() {
         report.outcome.notes
     );
     assert!(matches!(operator(&report, &Stage::Pack), Operator::Pack { .. }));
-    assert_eq!(report.outcome.spend.calls, 1, "a rejected prompt costs nothing");
+    let spend = &report.outcome.spend;
+    assert_eq!((spend.calls, spend.failed_calls, spend.tokens.total()), (2, 1, Tokens(120)), "a rejected prompt costs nothing");
 
     let stubborn = world(vec![overflow()]);
     let report = stubborn.runtime().await.run(&goal(QUESTION, &["single_shot"])).await.expect("valid goal");

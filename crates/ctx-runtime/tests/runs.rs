@@ -148,7 +148,7 @@ async fn a_goal_that_nothing_can_meet_is_infeasible_with_a_trace_and_an_explanat
 
 #[tokio::test]
 async fn the_deadline_stops_the_call_and_the_run() {
-    let world = World::new().with_model(catalogs::local_model(), vec![Reply::text("late [1]").after(Duration::from_secs(3600))]);
+    let world = World::new().with_model(catalogs::remote_model(), vec![Reply::text("late [1]").after(Duration::from_secs(3600))]);
     let mut hasty = goal(QUESTION, &["single_shot"]);
     hasty.constraints.max_latency = Some(Micros(150_000));
     let report = world.runtime().await.run(&hasty).await.expect("valid goal");
@@ -257,7 +257,10 @@ async fn a_run_that_may_or_can_read_nothing_says_so_instead_of_insufficient_evid
     let runtime = world.runtime().await;
     let blocked = runtime.run(&goal(QUESTION, &[])).await.expect("valid goal").outcome;
     assert_eq!((blocked.status, blocked.status.exit_code()), (Status::Blocked, 9), "{:?}", blocked.notes);
-    assert!(blocked.notes.iter().any(|note| note.contains("docs") && note.contains("roles")), "{:?}", blocked.notes);
+    assert!(blocked.notes.iter().any(|note| note.contains("readable_by") && !note.contains("docs")), "{:?}", blocked.notes);
+    let named = runtime.run(&goal(QUESTION, &[]).with_source(catalogs::source("docs"))).await.expect("valid goal").outcome;
+    assert_eq!(named.status, Status::Blocked);
+    assert!(named.notes.iter().any(|note| note.contains("docs") && note.contains("roles")), "who names it knows it: {:?}", named.notes);
     let (readable, refused) = runtime.readable(&goal(QUESTION, &[]).principal, &[catalogs::source("docs")]).await.expect("described");
     assert_eq!((readable.len(), refused.len(), refused[0].rule.as_str()), (0, 1, "readable_by"));
 

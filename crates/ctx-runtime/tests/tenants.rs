@@ -91,8 +91,11 @@ async fn what_another_process_left_open_counts_at_its_bound() {
 async fn a_call_that_was_refused_before_any_work_costs_the_tenant_nothing_and_a_cancelled_one_its_bound() {
     let limited = PluginError::new(ErrorKind::Unauthorized, "calling", "the test says so");
     let refused = world(None, Some(100_000), vec![Reply::error(limited)]);
-    refused.runtime().await.run(&asked_by("acme")).await.expect("valid goal");
-    assert_eq!(entries(&refused), ["intent", "released"]);
+    let runtime = refused.runtime().await;
+    runtime.run(&asked_by("acme")).await.expect("valid goal");
+    assert_eq!(entries(&refused), ["intent", "settled"]);
+    let spent = runtime.accounts().await.expect("a fake store").remove(0);
+    assert_eq!((spent.spent.tokens, spent.spent.calls, spent.spent.failed, spent.cost_incomplete), (Tokens(0), 1, 1, false));
 
     let slow = world(None, Some(100_000), vec![Reply::text("late").after(Duration::from_secs(3_600))]);
     let runtime = slow.runtime().await;

@@ -12,7 +12,7 @@ use ctx_types::id::sha256_hex;
 use ctx_types::{Certainty, Micros, ModelName, NanoUsd, Plan, Tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of the persisted form.
 pub const BATCH_SCHEMA_VERSION: u32 = 1;
@@ -44,6 +44,9 @@ pub struct BatchTotal {
     pub cost_incomplete: bool,
     /// Expected tokens at unknown price.
     pub unknown_price_tokens: Tokens,
+    /// Models whose price is unknown.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unpriced_models: BTreeSet<ModelName>,
 }
 
 /// A batch that grows goal by goal; memory does not grow with it.
@@ -57,6 +60,7 @@ pub struct Batch {
     right: f64,
     unpriced: f64,
     incomplete: bool,
+    dark: BTreeSet<ModelName>,
     certainty: [Certainty; 3],
     samples: Option<u32>,
     under_sampled: u32,
@@ -76,6 +80,7 @@ impl Batch {
             right: 0.0,
             unpriced: 0.0,
             incomplete: false,
+            dark: BTreeSet::new(),
             certainty: [Certainty::Configured; 3],
             samples: None,
             under_sampled: 0,
@@ -100,6 +105,7 @@ impl Batch {
         self.right += sample.right.iter().sum::<f64>() / f64::from(DRAWS);
         self.unpriced += sample.unpriced / f64::from(DRAWS);
         self.incomplete |= quote.cost_incomplete;
+        self.dark.extend(quote.unpriced_models.iter().cloned());
         let of_quote = [quote.cost.certainty, quote.latency.certainty, quote.tokens.certainty];
         self.certainty.iter_mut().zip(of_quote).for_each(|(all, own)| *all = all.weaker(own));
         self.samples = Some(self.samples.map_or(quote.based_on_samples, |least| least.min(quote.based_on_samples)));
@@ -123,6 +129,7 @@ impl Batch {
             under_sampled: self.under_sampled,
             cost_incomplete: self.incomplete,
             unknown_price_tokens: Tokens(self.unpriced.round() as u64),
+            unpriced_models: self.dark,
         }
     }
 }

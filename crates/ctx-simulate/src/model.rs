@@ -71,6 +71,14 @@ impl<'a> Model<'a> {
     }
 }
 
+impl Model<'_> {
+    /// Models with a call that nobody can price, sorted.
+    pub(crate) fn unpriced(&self) -> Vec<ModelName> {
+        let dark = |index: usize| self.steps.iter().filter_map(|step| step.call.as_ref()).any(|c| c.model == index && c.cost.is_none());
+        (0..self.models.len()).filter(|index| dark(*index)).map(|index| self.models[index].clone()).collect()
+    }
+}
+
 fn step<'a>(plan: &Plan, graph: &'a ExecutionGraph, topology: &Topology, models: &[&ModelName], index: usize) -> Step<'a> {
     let node = &graph.nodes[index];
     let (breaks, wait) = match node.resource {

@@ -74,6 +74,9 @@ pub struct Simulation {
     pub cost_incomplete: bool,
     /// Expected tokens at unknown price.
     pub unknown_price_tokens: Tokens,
+    /// Models of the plan whose price is unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unpriced_models: Vec<ModelName>,
 }
 
 /// Expected use of one model.
@@ -104,7 +107,7 @@ pub struct RetrievalUse {
 pub fn simulate(plan: &Plan, graph: &ExecutionGraph, seed: u64) -> Result<Simulation, SimulateError> {
     let model = checked(plan, graph)?;
     let (sample, counters) = drawn(plan, graph, &model, seed, &mut |_, _, own| own);
-    summary(plan, graph, seed, sample, &counters, &model.models)
+    summary(plan, graph, seed, sample, &counters, &model)
 }
 
 /// The graph ready to be walked, if it is the plan's and can be executed.
@@ -171,7 +174,7 @@ fn summary(
     seed: u64,
     mut sample: Sample,
     counters: &Counters,
-    models: &[&ModelName],
+    model: &Model<'_>,
 ) -> Result<Simulation, SimulateError> {
     let certainty = Certainties::of(plan, graph);
     let served = 1.0 - f64::from(sample.failed) / f64::from(DRAWS);
@@ -191,12 +194,13 @@ fn summary(
         p_verification_failed: share(sample.unverified as usize),
         p_failed: share(sample.failed as usize),
         p_over_latency_limit: over,
-        expected_models: models.iter().zip(&counters.calls).map(|(m, calls)| model_use(m, *calls)).collect(),
+        expected_models: model.models.iter().zip(&counters.calls).map(|(m, calls)| model_use(m, *calls)).collect(),
         expected_retrieval: graph.nodes.iter().zip(&counters.runs).filter_map(|(n, runs)| retrieval_use(n, *runs)).collect(),
         based_on_samples: certainty.samples(),
         under_sampled: under_sampled(graph),
         cost_incomplete: incomplete,
         unknown_price_tokens: Tokens((sample.unpriced / f64::from(DRAWS)).round() as u64),
+        unpriced_models: model.unpriced(),
     })
 }
 

@@ -131,6 +131,7 @@ fn an_unknown_price_is_named_and_not_counted_as_zero() {
     answer.estimate.cost = None;
     let simulation = quoted(&plan, 2);
     assert!(simulation.cost_incomplete && simulation.unknown_price_tokens > Tokens(2_500));
+    assert_eq!(simulation.unpriced_models, [simulation.expected_models[0].model.clone()]);
     assert_eq!((simulation.cost.mid, simulation.cost.certainty), (NanoUsd(0), Certainty::Unknown));
 }
 

@@ -67,6 +67,19 @@ pub fn retire(layout: &Layout, mut kept: impl FnMut(&LogRecord) -> Result<bool, 
     Ok(removed)
 }
 
+/// Empties records in logs whose process has ended, in place: see [`log::emptied`]. Returns how many. The caller holds the
+/// writer's lock and has made durable what is to remain of them.
+pub(crate) fn scrub(layout: &Layout, mut unwanted: impl FnMut(&LogRecord) -> bool) -> Result<u32, StoreError> {
+    let mut emptied = 0;
+    for path in logs(layout)?.into_iter().filter(|path| has_ended(path)) {
+        if let Some((bytes, count)) = log::emptied(&path, &mut unwanted)? {
+            disk::replace(&path, &layout.building(), &bytes)?;
+            emptied += count;
+        }
+    }
+    Ok(emptied)
+}
+
 fn all(records: &[LogRecord], kept: &mut impl FnMut(&LogRecord) -> Result<bool, StoreError>) -> Result<bool, StoreError> {
     for record in records {
         if !kept(record)? {

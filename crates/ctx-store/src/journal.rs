@@ -110,6 +110,14 @@ impl Journals {
         })
     }
 
+    /// Empties the journal's records that are part of its snapshot, in logs whose process has ended: what the snapshot left out
+    /// is then gone from the disk. Logs that somebody may still append to stay as they are. Returns how many were emptied.
+    pub fn scrub(&self, _: &Writer, journal: &str) -> Result<u32, StoreError> {
+        let _turn = self.turn(journal)?;
+        let (offsets, _) = self.snapshot(journal)?;
+        absorb::scrub(self.store.layout(), |record| record.kind == journal && record.offset < offsets.of(&record.log))
+    }
+
     fn snapshot(&self, journal: &str) -> Result<(Offsets, Option<Vec<u8>>), StoreError> {
         let Some(mut bytes) = self.store.read_blob(&blob(journal))? else { return Ok((Offsets::default(), None)) };
         let broken = |problem: String| StoreError::Inconsistent { doing: "reading a journal", problem: format!("{journal}: {problem}") };
@@ -171,6 +179,28 @@ mod tests {
         let writer = store.writer(Duration::ZERO).unwrap();
         assert_eq!(two.retire(&writer).unwrap(), 1);
         assert_eq!((numbers(&two.read("a").unwrap()), numbers(&two.read("b").unwrap())), (vec![1, 2, 3], vec![7]));
+    }
+
+    #[test]
+    fn what_a_snapshot_left_out_can_be_taken_off_the_disk_and_nothing_else_moves() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path());
+        let (one, two) = (Journals::new(store.clone()), Journals::new(store.clone()));
+        let held = |word: &str| {
+            let logs = disk::list(&store.layout().logs()).unwrap();
+            logs.iter().filter(|path| path.is_file()).any(|path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).contains(word))
+        };
+        one.append("a", &"quartz heron", Durability::None).unwrap();
+        one.append("b", &7, Durability::None).unwrap();
+        let writer = store.writer(Duration::ZERO).unwrap();
+        assert!(one.fold(&writer, "a", |_| Some(b"[]".to_vec())).unwrap());
+        one.append("a", &"onyx", Durability::None).unwrap();
+        assert_eq!(two.scrub(&writer, "a").unwrap(), 0, "somebody still appends to the log");
+        drop(one);
+        assert_eq!((held("quartz"), two.scrub(&writer, "a").unwrap(), held("quartz")), (true, 1, false));
+        let left: Vec<String> = two.read("a").unwrap().records.iter().map(|record| record.decode().unwrap()).collect();
+        assert_eq!((left, numbers(&two.read("b").unwrap())), (vec!["onyx".to_owned()], vec![7]));
+        assert_eq!(two.scrub(&writer, "a").unwrap(), 0, "it is done");
     }
 
     #[test]

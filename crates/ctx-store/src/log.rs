@@ -27,6 +27,8 @@ pub const RECORD_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Commits asked for within this time share one sync (`durability: async`).
 pub const GROUP_COMMIT: Duration = Duration::from_millis(10);
 const HEAD_BYTES: usize = 12;
+/// What the payload of an emptied record is made of.
+const EMPTY: u8 = b' ';
 
 /// When a record survives a power cut. Every record survives the death of the process as soon as it is appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,10 @@ impl LogRecord {
             doing: "reading a log record",
             problem: format!("{} at byte {}: a record of kind {:?}: {error}", self.log, self.offset, self.kind),
         })
+    }
+    /// Whether its payload was taken out.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.payload.iter().all(|byte| *byte == EMPTY)
     }
     /// The payload's JSON text.
     pub fn payload(&self) -> &[u8] {
@@ -199,6 +205,24 @@ pub(crate) fn read_from(path: &Path, offset: u64) -> Result<Tail, StoreError> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_to_end(&mut bytes)).map_err(StoreError::io("reading", path))?;
     Ok(parse(disk::file_name(path), offset, &bytes))
+}
+
+/// The bytes of a log with the `unwanted` records emptied; each keeps its place and length, so that offsets still hold. `None`:
+/// nothing is to be emptied.
+pub(crate) fn emptied(path: &Path, mut unwanted: impl FnMut(&LogRecord) -> bool) -> Result<Option<(Vec<u8>, u32)>, StoreError> {
+    let mut bytes = std::fs::read(path).map_err(StoreError::io("reading", path))?;
+    let records = parse(disk::file_name(path), 0, &bytes).records;
+    let mut count = 0;
+    for record in records.iter().filter(|record| !record.is_empty() && unwanted(record)) {
+        let start = usize::try_from(record.offset).unwrap_or(usize::MAX).saturating_add(HEAD_BYTES);
+        let end = start.saturating_add(1 + record.kind.len() + record.payload.len());
+        let Some(body) = bytes.get_mut(start..end) else { continue };
+        body[1 + record.kind.len()..].fill(EMPTY);
+        let sum = Sha256::digest(&*body);
+        bytes[start - 8..start].copy_from_slice(&sum[..8]);
+        count += 1;
+    }
+    Ok((count > 0).then_some((bytes, count)))
 }
 
 fn parse(log: &str, offset: u64, bytes: &[u8]) -> Tail {

@@ -54,6 +54,8 @@ pub fn completed(planned: &Planned) -> Trace {
         probe: Probe::default(),
         configuration: "configuration_test".into(),
         nodes,
+        context: Vec::new(),
+        calls: Vec::new(),
         planning: Micros(800),
         outcome: Outcome {
             status: Status::Completed,
@@ -67,6 +69,7 @@ pub fn completed(planned: &Planned) -> Trace {
                 tokens,
                 calls: plan.estimate.calls,
                 elapsed,
+                ..Spend::default()
             },
             plan: Some(plan.id.clone()),
             trace: "run_test".into(),

@@ -107,10 +107,20 @@ pub struct Spend {
     pub cost_incomplete: bool,
     /// Tokens by class, over all calls.
     pub tokens: TokenClasses,
-    /// Model calls.
+    /// Model calls, failed attempts that reached the provider included.
     pub calls: u32,
+    /// Calls among them that were not answered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed_calls: u32,
+    /// Called models whose price is unknown: their calls are missing in `cost`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unpriced_models: Vec<String>,
     /// Wall time.
     pub elapsed: Micros,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The result of a run.

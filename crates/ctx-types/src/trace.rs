@@ -1,10 +1,11 @@
 //! The record of one run, complete enough to explain and replay it.
 
-use crate::estimate::AlternativeEstimate;
+use crate::estimate::{AlternativeEstimate, TokenClasses};
 use crate::exploration::Exploration;
 use crate::outcome::Outcome;
+use crate::passage::{ByteRange, Locator};
 use crate::probe::Probe;
-use crate::{ContentId, Micros, NanoUsd, Ppm, Tokens};
+use crate::{ContentId, Micros, NanoUsd, Passage, Ppm, SourceName, Tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,10 +50,74 @@ pub struct Trace {
     pub configuration: String,
     /// Nodes in start order.
     pub nodes: Vec<NodeTrace>,
+    /// Passages that the answer was made from, by place and content hash: what of them is deleted later is not shown any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<PassageRef>,
+    /// Every call of a model or reranking model, in the order in which they ended: one per request, failed attempts too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallRow>,
     /// Planning time.
     pub planning: Micros,
     /// The result.
     pub outcome: Outcome,
+}
+
+/// A passage without its text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct PassageRef {
+    /// The source it belongs to.
+    pub source: SourceName,
+    /// Path below the source's root.
+    pub path: String,
+    /// Bytes in the file on disk.
+    pub bytes: ByteRange,
+    /// SHA-256 hex of these bytes.
+    pub fingerprint: String,
+}
+
+impl PassageRef {
+    /// Of this passage.
+    pub fn of(passage: &Passage) -> PassageRef {
+        let Locator { source, path, bytes, .. } = &passage.locator;
+        PassageRef { source: source.clone(), path: path.clone(), bytes: *bytes, fingerprint: passage.fingerprint.clone() }
+    }
+}
+
+/// How a call of a model ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallEnd {
+    /// It was answered.
+    #[default]
+    Answered,
+    /// The provider refused it before any work: nothing is due.
+    Refused,
+    /// It failed, and the provider may have worked.
+    Failed,
+    /// It was given up in flight, and the provider may have worked.
+    Cancelled,
+    /// No request reached the provider.
+    NotSent,
+}
+
+/// One call as the ledger has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallRow {
+    /// What for: `answer`, `rerank`.
+    pub purpose: String,
+    /// Tier.
+    pub model: String,
+    /// How it ended.
+    pub end: CallEnd,
+    /// Tokens as the provider reports them; absent: unknown, never zero.
+    pub usage: Option<TokenClasses>,
+    /// What it cost; absent where the price or, at a price, the usage is unknown.
+    pub cost: Option<NanoUsd>,
+    /// What budgets are charged: where the cost is unknown, our count or the bound that was set aside.
+    pub charged: NanoUsd,
+    /// Whether the model has no price.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unpriced: bool,
 }
 
 /// How a node ended.

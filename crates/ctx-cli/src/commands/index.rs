@@ -9,7 +9,7 @@ use crate::session::{Session, until, warn};
 use ctx_contracts::{IndexEvent, IndexOptions, IndexReport};
 use ctx_types::SourceName;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(crate) async fn index(global: &Global, args: &IndexArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
@@ -20,8 +20,7 @@ pub(crate) async fn index(global: &Global, args: &IndexArgs, out: &Out, interrup
     let options = IndexOptions { purge: args.purge, rebuild: args.rebuild, max_chunk_tokens: args.max_chunk_tokens };
     let reports = until(interrupt, session.runtime.parts().store.index(&sources, options, &show)).await??;
     drop(progress);
-    print(&reports, out)?;
-    Ok(0)
+    print(&reports, out)
 }
 
 pub(crate) async fn analyze(global: &Global, args: &SourceArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
@@ -30,14 +29,17 @@ pub(crate) async fn analyze(global: &Global, args: &SourceArgs, out: &Out, inter
     let progress = Progress::new(out);
     let show = |event: IndexEvent| progress.event(event);
     let reports = until(interrupt, session.runtime.parts().store.index(&sources, IndexOptions::default(), &show)).await??;
+    let failed: BTreeSet<&str> = reports.iter().filter(|r| r.failure.is_some()).map(|r| r.source.as_str()).collect();
+    let sources: Vec<SourceName> = sources.into_iter().filter(|name| !failed.contains(name.as_str())).collect();
     let engine = Arc::clone(&session.engine);
-    let timed = tokio::task::spawn_blocking(move || engine.analyze(&sources, &|_| {})).await;
+    let none = sources.is_empty();
+    let timed = tokio::task::spawn_blocking(move || if none { Ok(()) } else { engine.analyze(&sources, &|_| {}) }).await;
     timed.map_err(|e| Failure::internal(format!("timing the access paths: {e}")))?.map_err(|e| e.into_plugin("analyzing sources"))?;
     drop(progress);
     session.runtime.publish().await?;
     warn(&reports, out);
     super::sources::print(&session, out).await?;
-    Ok(0)
+    Ok(exit_code(&reports))
 }
 
 fn named(session: &Session) -> Result<Vec<SourceName>, Failure> {
@@ -48,14 +50,21 @@ fn named(session: &Session) -> Result<Vec<SourceName>, Failure> {
     Ok(sources)
 }
 
-/// What was indexed.
-pub(crate) fn print(reports: &[IndexReport], out: &Out) -> Result<(), Failure> {
+/// That of the first source that failed.
+pub(crate) fn exit_code(reports: &[IndexReport]) -> u8 {
+    let first = reports.iter().find_map(|report| report.failure.clone());
+    first.map_or(0, |error| Failure::from(error).code())
+}
+
+/// What was indexed, and what was not; gives the exit code.
+pub(crate) fn print(reports: &[IndexReport], out: &Out) -> Result<u8, Failure> {
     warn(reports, out);
     if out.json() {
-        return out.document(&json!({ "schema_version": 1, "sources": reports }));
+        out.document(&json!({ "schema_version": 1, "sources": reports }))?;
+        return Ok(exit_code(reports));
     }
     let mut text = String::new();
-    for report in reports {
+    for report in reports.iter().filter(|report| report.failure.is_none()) {
         text.push_str(&summary(report));
         text.push_str(&format!("; generation {}{}\n", report.generation, if report.merged { ", merged" } else { "" }));
         let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
@@ -69,6 +78,10 @@ pub(crate) fn print(reports: &[IndexReport], out: &Out) -> Result<(), Failure> {
         if report.skipped_total > listed {
             text.push_str(&format!("  skipped {} more\n", report.skipped_total - listed));
         }
+        if report.traces_blanked > 0 {
+            text.push_str(&format!("  {} recorded runs no longer show text that is gone\n", report.traces_blanked));
+        }
     }
-    out.text(&text)
+    out.text(&text)?;
+    Ok(exit_code(reports))
 }

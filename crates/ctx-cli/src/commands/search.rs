@@ -16,7 +16,7 @@ pub(crate) async fn search(global: &Global, args: &SearchArgs, out: &Out, interr
         return Err(Failure::input("no source is configured").with_hint("name one: --source docs=./docs"));
     }
     if !args.no_index {
-        session.freshen(out, interrupt).await?;
+        session.freshen(&args.who, out, interrupt).await?;
     }
     let path = match args.path {
         Leg::Identifier => AccessPath::Identifier,
@@ -25,7 +25,11 @@ pub(crate) async fn search(global: &Global, args: &SearchArgs, out: &Out, interr
         Leg::Whole => AccessPath::Whole,
     };
     let mut hits = Vec::new();
-    for source in session.readable(&args.who, &session.sources(), out).await? {
+    let sources = session.sources_of(&args.who);
+    if sources.is_empty() {
+        return Err(Failure::blocked("readable_by: none of the sources may be read by who asks"));
+    }
+    for source in session.readable(&args.who, &sources, out).await? {
         let request = RetrieveRequest { source, path, query: args.query.clone(), k: args.k };
         hits.extend(until(interrupt, retrieve(&session, &request)).await??);
     }

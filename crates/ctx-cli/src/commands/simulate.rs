@@ -8,7 +8,7 @@ use crate::request;
 use crate::session::Session;
 use crate::table::table;
 use ctx_runtime::{BatchTotal, Simulation};
-use ctx_types::Goal;
+use ctx_types::{Goal, ModelName, Tokens};
 use serde_json::json;
 use std::fmt::Display;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) async fn simulate(global: &Global, args: &SimulateArgs, out: &Out, in
     let goals = texts.iter().map(|text| request::goal(text, &args.request, session.named.clone(), weights));
     let goals = goals.collect::<Result<Vec<Goal>, Failure>>()?;
     if !args.request.no_index {
-        session.freshen(out, interrupt).await?;
+        session.freshen(&args.request.who, out, interrupt).await?;
     }
     match (&args.goals, goals.as_slice()) {
         (None, [goal]) => show(&session.runtime.simulate(goal).await?, out).map(|()| 0),
@@ -87,7 +87,7 @@ async fn batch(session: &Session, goals: &[Goal], seed: u64, out: &Out) -> Resul
 
 fn together(total: &BatchTotal) -> String {
     let least = if total.cost_incomplete { "≥ " } else { "" };
-    let unknown = if total.cost_incomplete { format!(" + {} tokens at unknown price", total.unknown_price_tokens) } else { String::new() };
+    let unknown = at_unknown_price(total.cost_incomplete, total.unknown_price_tokens, &total.unpriced_models);
     let few = if total.under_sampled == 0 { String::new() } else { format!("; {} goals with too few observations", total.under_sampled) };
     format!(
         "\nAll {} goals: cost {least}{} to {} (median {}){unknown}, time one after the other {} to {} (median {}), tokens {} to {}\nExpected right: {}.{:03} of {}; {} draws, seed {}{few}\n",
@@ -108,12 +108,22 @@ fn together(total: &BatchTotal) -> String {
     )
 }
 
+/// ` + 3100 tokens at unknown price (premium)`; nothing where every price is known.
+fn at_unknown_price<'a>(incomplete: bool, tokens: Tokens, models: impl IntoIterator<Item = &'a ModelName>) -> String {
+    let models: Vec<&str> = models.into_iter().map(ModelName::as_str).collect();
+    match (incomplete, models.is_empty()) {
+        (false, _) => String::new(),
+        (true, true) => format!(" + {tokens} tokens at unknown price"),
+        (true, false) => format!(" + {tokens} tokens at unknown price ({})", models.join(", ")),
+    }
+}
+
 /// The quote.
 pub(crate) fn show(quote: &Simulation, out: &Out) -> Result<(), Failure> {
     if out.json() {
         return out.document(quote);
     }
-    let unknown = if quote.cost_incomplete { format!(" + {} tokens at unknown price", quote.unknown_price_tokens) } else { String::new() };
+    let unknown = at_unknown_price(quote.cost_incomplete, quote.unknown_price_tokens, &quote.unpriced_models);
     let least = if quote.cost_incomplete { "≥ " } else { "" };
     let rows = [
         interval("cost", &format!("{least}{}", quote.cost.low), &quote.cost.mid, &quote.cost.high, &quote.cost.certainty),

@@ -1,6 +1,6 @@
 //! `ctxrt sources`: the catalog's view of each source.
 
-use crate::args::{Global, SourceArgs};
+use crate::args::{Global, SourcesArgs};
 use crate::failure::Failure;
 use crate::output::Out;
 use crate::session::Session;
@@ -9,9 +9,16 @@ use ctx_types::{SourceEntry, SourceName};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-pub(crate) async fn sources(global: &Global, args: &SourceArgs, out: &Out) -> Result<u8, Failure> {
-    let session = Session::open(global, args, out).await?;
-    print(&session, out).await?;
+pub(crate) async fn sources(global: &Global, args: &SourcesArgs, out: &Out) -> Result<u8, Failure> {
+    let session = Session::open(global, &args.sources, out).await?;
+    let mut catalog = session.runtime.catalog().await?;
+    let roles = args.who.principal().roles;
+    let wanted = session.sources();
+    catalog.sources.retain(|name, _| wanted.contains(name));
+    let all = catalog.sources.len();
+    catalog.sources.retain(|_, entry| entry.readable_to(&roles));
+    let hidden = all - catalog.sources.len();
+    show(&session, &catalog.sources, hidden, out)?;
     Ok(0)
 }
 
@@ -20,11 +27,11 @@ pub(crate) async fn print(session: &Session, out: &Out) -> Result<(), Failure> {
     let mut catalog = session.runtime.catalog().await?;
     let wanted = session.sources();
     catalog.sources.retain(|name, _| wanted.contains(name));
-    show(session, &catalog.sources, out)
+    show(session, &catalog.sources, 0, out)
 }
 
-/// These rows.
-pub(crate) fn show(session: &Session, entries: &BTreeMap<SourceName, SourceEntry>, out: &Out) -> Result<(), Failure> {
+/// These rows, and how many are hidden.
+pub(crate) fn show(session: &Session, entries: &BTreeMap<SourceName, SourceEntry>, hidden: usize, out: &Out) -> Result<(), Failure> {
     if out.json() {
         let rows: Vec<_> = entries
             .iter()
@@ -35,7 +42,8 @@ pub(crate) fn show(session: &Session, entries: &BTreeMap<SourceName, SourceEntry
                 value
             })
             .collect();
-        return out.document(&json!({ "schema_version": 1, "store": session.store.display().to_string(), "sources": rows }));
+        let store = session.store.display().to_string();
+        return out.document(&json!({ "schema_version": 1, "store": store, "sources": rows, "hidden": hidden }));
     }
     let rows: Vec<Vec<String>> = entries
         .iter()
@@ -60,7 +68,9 @@ pub(crate) fn show(session: &Session, entries: &BTreeMap<SourceName, SourceEntry
             out.note(&format!("note: {name} is unavailable: {reason}"));
         }
     }
-    if rows.is_empty() {
+    if hidden > 0 {
+        out.note(&format!("{hidden} more not shown: who asks may not read them (--role NAME)"));
+    } else if rows.is_empty() {
         out.note("no source is configured; name one: --source docs=./docs");
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! `ctxrt sql`: a person's own SQL over the tables of one source. Checked by the engine before it runs: one SELECT, no files,
 //! no effects; bounded in rows, bytes and time.
 
-use crate::args::{Global, SqlArgs};
+use crate::args::{Global, SqlArgs, WhoArgs};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{Out, width};
@@ -12,10 +12,10 @@ use serde_json::json;
 
 pub(crate) async fn sql(global: &Global, args: &SqlArgs, out: &Out, interrupt: &Interrupt) -> Result<u8, Failure> {
     let session = Session::open(global, &args.sources, out).await?;
-    let source = only_tables(&session)?;
+    let source = only_tables(&session, &args.who)?;
     session.readable(&args.who, std::slice::from_ref(&source), out).await?;
     if !args.no_index {
-        session.freshen(out, interrupt).await?;
+        session.freshen(&args.who, out, interrupt).await?;
     }
     let (engine, name, text) = (session.engine.clone(), source.clone(), args.text.clone());
     let ran = tokio::task::spawn_blocking(move || engine.sql(&name, &text)).await;
@@ -45,9 +45,9 @@ pub(crate) async fn sql(global: &Global, args: &SqlArgs, out: &Out, interrupt: &
 }
 
 /// The one source of tables among those named or configured.
-fn only_tables(session: &Session) -> Result<SourceName, Failure> {
+fn only_tables(session: &Session, who: &WhoArgs) -> Result<SourceName, Failure> {
     let offers = |name: &SourceName| session.engine.offers_tables(name).unwrap_or(false);
-    let found: Vec<SourceName> = session.sources().into_iter().filter(offers).collect();
+    let found: Vec<SourceName> = session.sources_of(who).into_iter().filter(offers).collect();
     match found.as_slice() {
         [only] => Ok(only.clone()),
         [] => Err(Failure::input("no source of tables is named").with_hint("name one: --source deploys:table=./deploys.csv")),

@@ -7,6 +7,7 @@ use crate::session::Session;
 use ctx_explain::escape;
 use ctx_runtime::{AccountRow, Origin, Runtime, StatRow, Statistics};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Largest file that is imported: 64 MiB; a full store of one tenant exports to a few.
@@ -71,6 +72,9 @@ pub(crate) fn show(rows: &[StatRow], accounts: Option<&[AccountRow]>, runtime: &
         let mut document = json!({ "schema_version": 1, "rows": rows, "plan_cache": cache });
         if let Some(accounts) = accounts {
             document["ledger"] = json!(accounts);
+            document["cost_incomplete"] = json!(accounts.iter().any(|row| row.cost_incomplete));
+            let unpriced: BTreeSet<&String> = accounts.iter().flat_map(|row| &row.unpriced_models).collect();
+            document["unpriced_models"] = json!(unpriced);
         }
         return out.document(&document);
     }
@@ -107,12 +111,17 @@ fn account(row: &AccountRow) -> String {
     let of = |limit: Option<String>| limit.map_or_else(String::new, |limit| format!(" of {limit}"));
     let (spent, per) = (&row.spent, row.per);
     let (dollars, tokens) = (of(row.max_cost.map(|cost| cost.to_string())), of(row.max_tokens.map(|tokens| tokens.to_string())));
+    let failed = if spent.failed > 0 { format!(", {} failed", spent.failed) } else { String::new() };
     let uncertain = match (spent.assumed, spent.estimated) {
         (0, 0) => String::new(),
         (assumed, estimated) => format!("; {assumed} assumed, {estimated} estimated"),
     };
+    let least = if row.cost_incomplete { "≥ " } else { "" };
+    let calls = |(model, calls): (&String, &u64)| format!("{} ({calls} calls)", escape::line(model));
+    let dark: Vec<String> = spent.unpriced.iter().map(calls).collect();
+    let dark = if dark.is_empty() { String::new() } else { format!("; not in the sum, price unknown: {}", dark.join(", ")) };
     format!(
-        "tenant {}: {}{dollars} this {per}, {}{tokens} tokens, {} calls{uncertain}",
+        "tenant {}: {least}{}{dollars} this {per}, {}{tokens} tokens, {} calls{failed}{uncertain}{dark}",
         escape::line(&row.tenant),
         spent.cost,
         spent.tokens,

@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::output::{Out, status_name};
 use crate::session::Session;
 use ctx_contracts::{Freshness, Store};
-use ctx_types::trace::{NodeStatus, NodeTrace};
+use ctx_types::outcome::Spend;
+use ctx_types::trace::{CallEnd, CallRow, NodeStatus, NodeTrace};
 use ctx_types::{Receipt, Trace};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -57,7 +58,7 @@ pub(crate) fn list(traces: &[Trace], out: &Out) -> Result<(), Failure> {
             .map(|trace| {
                 json!({
                     "id": trace.id, "started_at": trace.started_at, "status": trace.outcome.status, "plan": trace.plan, "goal": trace.goal,
-                    "cost_nano_usd": trace.outcome.spend.cost, "elapsed_us": trace.outcome.spend.elapsed, "plan_cache": trace.plan_cache,
+                    "cost_nano_usd": trace.outcome.spend.cost, "cost_incomplete": trace.outcome.spend.cost_incomplete, "elapsed_us": trace.outcome.spend.elapsed, "plan_cache": trace.plan_cache,
                 })
             })
             .collect();
@@ -70,7 +71,7 @@ pub(crate) fn list(traces: &[Trace], out: &Out) -> Result<(), Failure> {
                 trace.id.chars().take(16).collect(),
                 trace.started_at.clone(),
                 status_name(trace.outcome.status).to_owned(),
-                trace.outcome.spend.cost.to_string(),
+                cost(&trace.outcome.spend),
                 trace.outcome.spend.elapsed.to_string(),
                 trace.goal.clone(),
             ]
@@ -175,10 +176,13 @@ fn text(trace: &Trace) -> String {
     use ctx_explain::escape::line;
     let outcome = &trace.outcome;
     let mut text = format!("Trace: {}\nStarted: {}\nGoal: {}\n", trace.id, trace.started_at, line(&trace.goal));
-    text.push_str(&format!("Status: {}; {}, {}\n", status_name(outcome.status), outcome.spend.cost, outcome.spend.elapsed));
+    text.push_str(&format!("Status: {}; {}, {}\n", status_name(outcome.status), cost(&outcome.spend), outcome.spend.elapsed));
     text.push_str(&format!("Plan: {}\nPlan Cache: {}\nPlanning: {}\n", trace.plan, line(&trace.plan_cache), trace.planning));
     for node in &trace.nodes {
         text.push_str(&node_line(node));
+    }
+    for call in &trace.calls {
+        text.push_str(&call_line(call));
     }
     for note in &outcome.notes {
         text.push_str(&format!("Note: {}\n", line(note)));
@@ -187,6 +191,30 @@ fn text(trace: &Trace) -> String {
         text.push_str(&format!("Answer: {}\n", line(&outcome.answer)));
     }
     text
+}
+
+/// Dollars, marked where they are not all there.
+fn cost(spend: &Spend) -> String {
+    format!("{}{}", if spend.cost_incomplete { "≥ " } else { "" }, spend.cost)
+}
+
+/// `Call: answer by premium: failed; tokens unknown, cost unknown, charged $0.01`
+fn call_line(call: &CallRow) -> String {
+    use ctx_explain::escape::line;
+    let end = match call.end {
+        CallEnd::Answered => "answered",
+        CallEnd::Refused => "refused before any work",
+        CallEnd::Failed => "failed",
+        CallEnd::Cancelled => "cancelled",
+        CallEnd::NotSent => "not sent",
+    };
+    let tokens = call.usage.map_or_else(|| "tokens unknown".to_owned(), |usage| format!("{} tokens", usage.total()));
+    let cost = match (call.cost, call.unpriced) {
+        (Some(cost), _) => cost.to_string(),
+        (None, true) => "price unknown".to_owned(),
+        (None, false) => format!("cost unknown, charged {}", call.charged),
+    };
+    format!("Call: {} by {}: {end}; {tokens}, {cost}\n", line(&call.purpose), line(&call.model))
 }
 
 fn node_line(node: &NodeTrace) -> String {

@@ -114,7 +114,7 @@ impl Console {
             return Ok(());
         }
         let named: Vec<_> = ask.sources.iter().map(|source| source.value.clone()).collect();
-        let sources = if named.is_empty() { self.files.sources() } else { named };
+        let sources = if named.is_empty() { self.statements.sources() } else { named };
         match self.files.freshen_these(&sources, out, interrupt).await {
             // A run that was cancelled before it began leaves its trace too.
             Err(_) if runs && interrupt.token().is_cancelled() => Ok(()),
@@ -132,7 +132,7 @@ impl Console {
         const TRACES: usize = 20;
         let traces = runtime.parts().store.traces(TRACES).await.unwrap_or_default();
         Names {
-            sources: runtime.config().sources.keys().map(ToString::to_string).collect(),
+            sources: self.statements.sources().iter().map(ToString::to_string).collect(),
             models: runtime.parts().models.keys().map(ToString::to_string).collect(),
             operators,
             traces: traces.into_iter().map(|trace| trace.id).collect(),

@@ -18,16 +18,17 @@ pub(super) fn reply(session: &Session, reply: &Reply, out: &Out, interrupt: &Int
         Reply::Explained { inputs, options } => return explain::show(inputs, options, out),
         Reply::Compared { a, b, options } => return explain::compare(a, b, options, out),
         Reply::Quoted(quote) => simulate::show(quote, out)?,
-        Reply::Indexed(reports) => index::print(reports, out)?,
+        Reply::Indexed(reports) => return index::print(reports, out),
         Reply::Analyzed { reports, sources: entries } => {
             crate::session::warn(reports, out);
-            sources::show(session, entries, out)?;
+            sources::show(session, entries, 0, out)?;
+            return Ok(index::exit_code(reports));
         }
-        Reply::Sources(entries) => sources::show(session, entries, out)?,
+        Reply::Sources(entries, hidden) => sources::show(session, entries, *hidden, out)?,
         Reply::SourceStatistics(name, entry) => source(name, entry, out)?,
         Reply::Models(entries) => models(entries, out)?,
         Reply::PlanCache(rows, counters, pins) => cache::list(rows, counters, pins, out)?,
-        Reply::Statistics(rows) => stats::show(rows, None, &session.runtime, out)?,
+        Reply::Statistics(rows, accounts) => stats::show(rows, accounts.as_deref(), &session.runtime, out)?,
         Reply::Traces(traces) => trace::list(traces, out)?,
         Reply::Trace(one) => trace::show(one, out)?,
         Reply::Settings(lines) => settings(lines, out)?,

@@ -20,6 +20,7 @@ pub(crate) mod spool;
 pub(crate) mod stages;
 
 pub(crate) use build::{NewSegment, SegmentsBuilder};
+pub(crate) use keys::{Keys, head};
 pub(crate) use open::OpenSegment;
 
 /// Passages.

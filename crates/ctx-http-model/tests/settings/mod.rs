@@ -19,5 +19,6 @@ pub(crate) fn tier(name: &str, model: &str, key: &str, url: String) -> TierSetti
         prices: None,
         table: None,
         tokenizer: None,
+        request: serde_json::Map::new(),
     }
 }

@@ -182,6 +182,33 @@ observability: {exporter: openllmetry, sink: langfuse, traces: true}
     }
 
     #[test]
+    fn a_ceiling_can_be_switched_off() {
+        let loaded = load("c.yaml", "budgets: {max_cost_usd: none}\n", &[]).expect("valid");
+        assert_eq!(loaded.config.budgets.max_cost, None);
+        assert_eq!(
+            load("c.yaml", "budgets: {max_cost_usd: null}\n", &[]).expect("valid").config.budgets.max_cost,
+            Some(NanoUsd(5_000_000_000))
+        );
+    }
+
+    #[test]
+    fn requests_carry_what_a_server_wants_to_be_told_and_nothing_that_is_ours() {
+        let tier = |request: &str| format!("models: {{tiers: [{{name: x, base_url: 'http://a', request: {request}}}]}}\n");
+        let loaded = load("c.yaml", &tier("{options: {num_ctx: 32768, stop: [a, 1.5, true]}, keep_alive: 5m}"), &[]).expect("valid");
+        let told = &loaded.config.models[0];
+        assert_eq!(told.requested_window(), Some(Tokens(32_768)));
+        assert_eq!(
+            serde_json::Value::from(told.request.clone()).to_string(),
+            r#"{"keep_alive":"5m","options":{"num_ctx":32768,"stop":["a",1.5,true]}}"#
+        );
+        for own in ["model", "messages", "max_tokens", "stream", "n"] {
+            let found = problems(&tier(&format!("{{{own}: 1}}")));
+            assert!(found.len() == 1 && found[0].contains(&format!("request.{own}")), "{found:#?}");
+        }
+        assert!(problems(&tier("[1]"))[0].contains("expected a map"));
+    }
+
+    #[test]
     fn source_names_are_names() {
         let found = problems("sources: {../etc: {path: /etc}, docs: {sensitivity: secret}, web: {path: 'https://example.org'}}\n");
         assert!(found.iter().any(|p| p.contains("sources.../etc")) && found.iter().any(|p| p.contains("sources.docs.path")), "{found:#?}");

@@ -231,9 +231,18 @@ pub struct Tier {
     pub price: Option<TierPrice>,
     /// Tokenizer family (`o200k`, `cl100k`); `None`: by the model's name.
     pub tokenizer: Option<String>,
+    /// Fields that every request carries beside those of the wire: what a server wants to be told (`options: {num_ctx: 32768}`).
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub request: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Tier {
+    /// The window that the server is told to serve, where requests tell it one.
+    pub fn requested_window(&self) -> Option<Tokens> {
+        let told = self.request.get("options").and_then(|options| options.get("num_ctx")).or_else(|| self.request.get("num_ctx"));
+        told.and_then(serde_json::Value::as_u64).map(Tokens)
+    }
+
     /// Whether it reorders passages instead of answering: `good_for: [rerank]`.
     pub fn reranks(&self) -> bool {
         self.good_for.iter().any(|what| what == "rerank")
@@ -537,6 +546,12 @@ impl Config {
     /// Parses text; `file` is used in messages only. Relative paths stay as they are.
     pub fn from_yaml(file: &str, text: &str, environment: &[(String, String)]) -> Result<Loaded, ConfigError> {
         load::load(file, text, environment)
+    }
+
+    /// Configured sources that somebody with these roles may read.
+    pub fn readable_to(&self, roles: &BTreeSet<String>) -> Vec<SourceName> {
+        let readable = |source: &SourceConfig| source.readable_by.is_empty() || source.readable_by.iter().any(|role| roles.contains(role));
+        self.sources.iter().filter(|(_, source)| readable(source)).map(|(name, _)| name.clone()).collect()
     }
 
     /// Defaults with `environment` over them: what a run without a file uses.

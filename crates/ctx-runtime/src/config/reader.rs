@@ -143,6 +143,13 @@ impl Section {
         kept
     }
 
+    /// Whether a limit is switched off: `none`. The value is taken then.
+    pub(crate) fn is_none(&mut self, key: &'static str) -> bool {
+        self.known.push(key);
+        let off = self.entries.iter().position(|(name, _, node)| name == key && node.value == Value::Text("none".to_owned()));
+        off.map(|at| self.entries.remove(at)).is_some()
+    }
+
     /// A list of texts; a single text counts as a list of one.
     pub(crate) fn texts(&mut self, key: &'static str, findings: &mut Findings) -> Option<Vec<(String, Origin)>> {
         let node = self.take(key)?;

@@ -186,6 +186,7 @@ fn tier(mut section: Section, findings: &mut Findings) -> Option<(Tier, Origin)>
         max_output_tokens: section.integer("max_output_tokens", "tokens", findings).map(Tokens),
         price: section.take("price").map(|node| price(Section::open(&section.key("price"), node, findings), findings)),
         tokenizer: choice(&mut section, "tokenizer", &[("o200k", "o200k"), ("cl100k", "cl100k")], findings).map(str::to_owned),
+        request: section.take("request").map(|node| request(&section.key("request"), node, findings)).unwrap_or_default(),
     };
     if let Some(node) = section.take("api_key") {
         let hint = "put the key into an environment variable and name it with api_key_env";
@@ -193,6 +194,35 @@ fn tier(mut section: Section, findings: &mut Findings) -> Option<(Tier, Origin)>
     }
     section.finish(findings);
     Some((tier, at))
+}
+
+/// Fields of a request that are not ours to leave to a file: prompts, limits and prices depend on them.
+const OWN_FIELDS: &[&str] = &[
+    "model",
+    "messages",
+    "max_tokens",
+    "max_completion_tokens",
+    "temperature",
+    "seed",
+    "stream",
+    "stream_options",
+    "n",
+    "query",
+    "documents",
+    "top_n",
+];
+
+fn request(path: &str, node: Node, findings: &mut Findings) -> serde_json::Map<String, serde_json::Value> {
+    let mut fields = serde_json::Map::new();
+    for (key, origin, value) in Section::open(path, node, findings).into_entries() {
+        if OWN_FIELDS.contains(&key.as_str()) {
+            let hint = "limits, prices and replays rest on this field; leave it out".to_owned();
+            findings.problem(&origin, &format!("{path}.{key}"), "is set by the runtime", Some(hint));
+        } else {
+            fields.insert(key, value.into_json());
+        }
+    }
+    fields
 }
 
 fn base_url(section: &Section, text: &str, origin: &Origin, findings: &mut Findings) -> Option<String> {
@@ -241,7 +271,11 @@ pub(super) fn budgets(mut section: Section, config: &mut Constraints, findings: 
     if let Some(tokens) = section.integer("max_tokens", "tokens", findings) {
         config.max_tokens = Some(Tokens(tokens));
     }
-    config.max_cost = section.kept("max_cost_usd", "dollars", NanoUsd::from_usd, findings).or(config.max_cost);
+    // Without a ceiling models of unknown price may be called.
+    config.max_cost = match section.is_none("max_cost_usd") {
+        true => None,
+        false => section.kept("max_cost_usd", "dollars", NanoUsd::from_usd, findings).or(config.max_cost),
+    };
     config.max_latency = section.kept("max_latency_seconds", "seconds", Micros::from_seconds, findings).or(config.max_latency);
     config.max_calls = small(&mut section, "max_calls", "calls", findings).or(config.max_calls);
     config.max_tool_calls = small(&mut section, "max_tool_calls", "calls", findings).or(config.max_tool_calls);

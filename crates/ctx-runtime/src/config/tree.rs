@@ -75,6 +75,26 @@ impl Value {
     }
 }
 
+impl Node {
+    /// The same without places. Numbers beyond 64 bits lose digits.
+    pub(crate) fn into_json(self) -> serde_json::Value {
+        use serde_json::Value as Json;
+        match self.value {
+            Value::Null => Json::Null,
+            Value::Bool(value) => Json::from(value),
+            Value::Integer(value) => match (u64::try_from(value), i64::try_from(value)) {
+                (Ok(value), _) => Json::from(value),
+                (_, Ok(value)) => Json::from(value),
+                _ => Json::from(value as f64),
+            },
+            Value::Float(value) => Json::from(value),
+            Value::Text(value) => Json::from(value),
+            Value::List(items) => items.into_iter().map(Node::into_json).collect(),
+            Value::Map(entries) => Json::Object(entries.into_iter().map(|(key, _, node)| (key, node.into_json())).collect()),
+        }
+    }
+}
+
 /// Why a file is not YAML.
 #[derive(Debug)]
 pub(crate) struct NotYaml {

@@ -83,6 +83,11 @@ pub(crate) fn plugin_failure(error: PluginError) -> Ending {
     Ending::new(status, error.to_string())
 }
 
+/// Who asks may read none of the sources.
+pub(crate) fn blocked(error: &RuntimeError) -> Ending {
+    Ending::new(Status::Blocked, error.to_string())
+}
+
 /// What every node of a run can reach.
 pub(crate) struct Context {
     pub(crate) inner: Arc<Inner>,

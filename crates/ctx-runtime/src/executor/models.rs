@@ -1,19 +1,21 @@
 //! The only way from a strategy to a model: reserve the call's bound, write it down, call, settle.
 //!
 //! A call that would break a budget is not made. A tier that may not see the run's data is refused here too, whoever
-//! asked. Missing usage is charged at our own count and marked; statistics never see it.
+//! asked. Missing usage is charged at our own count and marked; statistics never see it. A call that fails is charged what the
+//! provider says that it took, and its bound where nobody says.
 
 use super::Context;
 use super::node::layout_of;
-use crate::ledger::{Actual, Bound, Reservation};
+use crate::ledger::book::Intent;
+use crate::ledger::{Actual, Bound, Reservation, Tag, incomplete};
 use crate::prompts::Call;
 use async_trait::async_trait;
-use ctx_contracts::{ErrorKind, FinishReason, ModelAccess, ModelRequest, ModelResponse, PluginError};
+use ctx_contracts::{ErrorKind, FinishReason, ModelAccess, ModelRequest, ModelResponse, PluginError, Taken};
 use ctx_cost::statistics::{Field, StatKey};
 use ctx_types::catalog::TokenizerFamily;
 use ctx_types::estimate::TokenClasses;
 use ctx_types::id::sha256_hex;
-use ctx_types::trace::{CallTiming, PromptCount};
+use ctx_types::trace::{CallEnd, CallTiming, PromptCount};
 use ctx_types::{Bucket, Estimated, Layout, ModelEntry, ModelName, NanoUsd, Sensitivity, Tokens};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,19 +34,23 @@ pub(crate) struct Calls {
     pub(crate) prompt: Option<PromptCount>,
     /// How the last call went whose usage was reported.
     pub(crate) timing: Option<CallTiming>,
-    /// Whether a usage report or a price was missing: then the figures are our own.
-    pub(crate) incomplete: bool,
+    /// Calls whose usage nobody reported, those in flight too: then the tokens are our own.
+    pub(crate) unreported: u32,
+    /// Calls whose cost is not known exactly.
+    pub(crate) uncosted: u32,
 }
 
 /// Models behind the run's ledger, for one node.
 pub(crate) struct Ledgered {
     context: Arc<Context>,
+    purpose: &'static str,
     calls: Mutex<Calls>,
 }
 
 impl Ledgered {
-    pub(crate) fn new(context: Arc<Context>) -> Ledgered {
-        Ledgered { context, calls: Mutex::default() }
+    /// `purpose` says what the calls are for, in the ledger.
+    pub(crate) fn new(context: Arc<Context>, purpose: &'static str) -> Ledgered {
+        Ledgered { context, purpose, calls: Mutex::default() }
     }
 
     pub(crate) fn calls(&self) -> Calls {
@@ -131,12 +137,70 @@ impl Ledgered {
         context.inner.prompts.sent(&call, context.inner.now());
     }
 
-    async fn reserve(&self, request: &ModelRequest, bound: Bound) -> Result<Reservation, PluginError> {
-        self.context.ledger.reserve(bound).await.map_err(|refusal| {
-            PluginError::new(refusal.kind(), format!("calling model {}", request.model), refusal.to_string())
-                .with_hint("raise the limit or ask for less")
-        })
+    /// Sets the bound aside and writes the call down, before it is made.
+    async fn open(&self, entry: &ModelEntry, request: &ModelRequest, bound: Bound) -> Result<Opened, PluginError> {
+        let doing = || format!("calling model {}", request.model);
+        let tag = Tag { purpose: self.purpose, model: request.model.to_string(), unpriced: !entry.prices.known() };
+        let uncosted = incomplete(tag.unpriced, true, bound.cost);
+        let mut reservation = self.context.ledger.reserve(tag.clone(), bound).await.map_err(|refusal| {
+            PluginError::new(refusal.kind(), doing(), refusal.to_string()).with_hint("raise the limit or ask for less")
+        })?;
+        let intent = self.context.book.intend(&tag, bound).await?;
+        reservation.made();
+        self.record(|calls| {
+            calls.sent.push(sent_hash(request));
+            calls.unreported += 1;
+            calls.uncosted += u32::from(uncosted);
+        });
+        Ok(Opened { reservation, intent, tag, bound })
     }
+
+    /// What the call took is known as far as it ever will be.
+    async fn close(&self, opened: Opened, actual: Actual) {
+        let Opened { reservation, intent, tag, bound } = opened;
+        reservation.settle(actual);
+        intent.settle(&actual).await;
+        let free = actual.end == CallEnd::Refused || actual.end == CallEnd::NotSent;
+        let held = incomplete(tag.unpriced, true, bound.cost);
+        let known = free || !incomplete(tag.unpriced, actual.estimated, bound.cost);
+        self.record(|calls| {
+            calls.cost += actual.cost;
+            calls.tokens += actual.tokens.total();
+            calls.unreported -= u32::from(!actual.estimated);
+            calls.uncosted -= u32::from(held && known);
+        });
+    }
+
+    fn answered(&self, request: &ModelRequest, response: &ModelResponse) {
+        self.context.cut.fetch_or(response.finish == FinishReason::Length, std::sync::atomic::Ordering::Relaxed);
+        if let Some(doubt) = &response.doubt {
+            let told = format!("model {} contradicts itself in its usage and is charged by the dearest reading: {doubt}", request.model);
+            self.context.doubts.lock().unwrap_or_else(PoisonError::into_inner).insert(told);
+        }
+        let counted = self.counted("o200k", request);
+        self.record(|calls| {
+            calls.made += 1;
+            calls.model = Some(response.model.clone());
+            calls.timing = response.usage.map(|usage| CallTiming {
+                first_token: response.first_token,
+                elapsed: response.elapsed,
+                output: usage.output + usage.reasoning,
+            });
+            calls.prompt = response.usage.zip(counted).map(|(usage, counted)| PromptCount {
+                counted,
+                reported: prompt_of(&usage),
+                cached: usage.cached_input,
+            });
+        });
+    }
+}
+
+/// A call that is set aside and written down.
+struct Opened {
+    reservation: Reservation,
+    intent: Intent,
+    tag: Tag,
+    bound: Bound,
 }
 
 #[async_trait]
@@ -149,75 +213,45 @@ impl ModelAccess for Ledgered {
         if let Some(left) = self.context.time_left() {
             request.timeout = request.timeout.min(left);
         }
+        let model = self.context.inner.parts.models.get(&request.model).cloned();
+        let model = model
+            .ok_or_else(|| PluginError::new(ErrorKind::Internal, format!("calling model {}", request.model), "no plugin serves it"))?;
         let input = self.input_bound(&entry, &request);
         let bound = Bound { cost: entry.prices.bound(input, request.max_output).ceil_nano(), tokens: input + request.max_output };
-        let reservation = self.reserve(&request, bound).await?;
-        let model = self.context.inner.parts.models.get(&request.model).cloned();
-        let Some(model) = model else {
-            reservation.release();
-            return Err(PluginError::new(ErrorKind::Internal, format!("calling model {}", request.model), "no plugin serves it"));
-        };
-        let intent = match self.context.book.intend(&request.model, bound).await {
-            Ok(intent) => intent,
-            Err(error) => {
-                reservation.release();
-                return Err(error);
-            }
-        };
-        self.record(|calls| calls.sent.push(sent_hash(&request)));
+        let opened = self.open(&entry, &request, bound).await?;
         match model.complete(&request).await {
             Ok(response) => {
-                self.context.cut.fetch_or(response.finish == FinishReason::Length, std::sync::atomic::Ordering::Relaxed);
-                let actual = actual(&entry, &response, input);
-                if let Some(doubt) = &response.doubt {
-                    let told =
-                        format!("model {} contradicts itself in its usage and is charged by the dearest reading: {doubt}", request.model);
-                    self.context.doubts.lock().unwrap_or_else(PoisonError::into_inner).insert(told);
-                }
-                reservation.settle(actual);
-                intent.settle(&actual).await;
-                self.record(|calls| {
-                    calls.made += 1;
-                    calls.cost += actual.cost;
-                    calls.tokens += actual.tokens.total();
-                    calls.incomplete |= actual.estimated;
-                    calls.model = Some(response.model.clone());
-                    calls.timing = response.usage.map(|usage| CallTiming {
-                        first_token: response.first_token,
-                        elapsed: response.elapsed,
-                        output: usage.output + usage.reasoning,
-                    });
-                    calls.prompt = response.usage.zip(self.counted("o200k", &request)).map(|(usage, counted)| PromptCount {
-                        counted,
-                        reported: prompt_of(&usage),
-                        cached: usage.cached_input,
-                    });
-                });
+                self.close(opened, actual(&entry, &response, input)).await;
+                self.answered(&request, &response);
                 self.remember(&entry, &request, &response, input);
                 match dropped(&response, self.input_least(&entry, &request)) {
-                    Some(cause) => Err(PluginError::new(ErrorKind::ContextOverflow, format!("calling model {}", request.model), cause)
-                        .with_hint(
-                            "set context_window of the tier to what the server serves, or raise the server's window (num_ctx, n_ctx)",
-                        )),
+                    Some(cause) => Err(truncated(&request, &response, cause)),
                     None => Ok(response),
                 }
             }
             Err(error) => {
-                // Refused before any work: nothing to pay. Whatever else happened, the provider may have worked.
-                match error.kind {
-                    ErrorKind::Unavailable
-                    | ErrorKind::RateLimited
-                    | ErrorKind::BadRequest
-                    | ErrorKind::ContextOverflow
-                    | ErrorKind::Unauthorized => {
-                        reservation.release();
-                        intent.release().await;
-                    }
-                    _ => drop((reservation, intent)),
-                }
+                let bill = |usage: &TokenClasses| entry.prices.bill(usage).half_even_nano();
+                self.close(opened, failed(&error, bound, bill)).await;
                 Err(error)
             }
         }
+    }
+}
+
+fn truncated(request: &ModelRequest, response: &ModelResponse, cause: String) -> PluginError {
+    let seen = response.usage.map_or(Taken::Unknown, |usage| Taken::Reported(Box::new(usage)));
+    PluginError::new(ErrorKind::ContextOverflow, format!("calling model {}", request.model), cause)
+        .with_hint("set context_window of the tier to what the server serves, or raise the server's window (num_ctx, n_ctx)")
+        .having_taken(seen)
+}
+
+/// What a failed call is charged: what the provider says, and where it says nothing, all that was set aside.
+pub(super) fn failed(error: &PluginError, bound: Bound, bill: impl Fn(&TokenClasses) -> NanoUsd) -> Actual {
+    match &error.taken {
+        Taken::NotSent => Actual::nothing(CallEnd::NotSent),
+        Taken::Nothing => Actual::nothing(CallEnd::Refused),
+        Taken::Reported(usage) => Actual { cost: bill(usage), tokens: **usage, estimated: false, end: CallEnd::Failed },
+        Taken::Unknown => Actual::at_bound(bound, CallEnd::Failed),
     }
 }
 
@@ -254,10 +288,10 @@ pub(crate) fn sent_hash(request: &ModelRequest) -> String {
 fn actual(entry: &ModelEntry, response: &ModelResponse, input: Tokens) -> Actual {
     let ours = || TokenClasses { input, output: Tokens(response.text.len() as u64), ..TokenClasses::default() };
     let tokens = response.usage.unwrap_or_else(ours);
-    let unpriced = !entry.prices.known();
     Actual {
         cost: entry.prices.bill(&tokens).half_even_nano(),
         tokens,
-        estimated: response.usage.is_none() || response.doubt.is_some() || unpriced,
+        estimated: response.usage.is_none() || response.doubt.is_some(),
+        end: CallEnd::Answered,
     }
 }

@@ -70,20 +70,25 @@ pub(crate) struct Finished {
 /// Runs a node to its end: attempts within its retry policy and the run's retry budget.
 pub(crate) async fn run(context: Arc<Context>, node: Node, step: Step, inputs: Inputs) -> Finished {
     let started = context.elapsed();
-    let models = Arc::new(Ledgered::new(context.clone()));
+    let models = Arc::new(Ledgered::new(context.clone(), node.op.kind()));
     let mut attempts = 0;
+    let mut earlier: Option<PluginError> = None;
     let result = loop {
         attempts += 1;
         let result = attempt(&context, &node, &step, inputs.clone(), models.clone()).await;
         let Err(error) = result else { break result };
+        if let Some(earlier) = earlier.take_if(|_| error.is_of_budget()) {
+            break Err(unaffordable(earlier, &error));
+        }
         let Some(wait) = wait_before_next(&context, &step, attempts, &error) else { break Err(error) };
         tokio::time::sleep(Duration::from_micros(wait.0)).await;
+        earlier = Some(error);
     };
     let calls = models.calls();
     let called = calls.made > 0 || !calls.sent.is_empty();
     let spent = NodeActual {
-        tokens: (called && !calls.incomplete).then_some(calls.tokens),
-        cost: (called && !calls.incomplete).then_some(calls.cost),
+        tokens: (called && calls.unreported == 0).then_some(calls.tokens),
+        cost: (called && calls.uncosted == 0).then_some(calls.cost),
         sent: calls.sent.last().cloned(),
         model: calls.model,
         prompt: calls.prompt.filter(|_| calls.made == 1),
@@ -91,6 +96,11 @@ pub(crate) async fn run(context: Arc<Context>, node: Node, step: Step, inputs: I
         ..NodeActual::default()
     };
     Finished { result, attempts, started, ended: context.elapsed(), spent }
+}
+
+/// What failed is why the node failed; that it was not tried again is why it stays so.
+fn unaffordable(earlier: PluginError, refusal: &PluginError) -> PluginError {
+    PluginError { cause: format!("{}; it is not tried again: {}", earlier.cause, refusal.cause), ..earlier }
 }
 
 /// How long to wait before trying again; `None`: not again.

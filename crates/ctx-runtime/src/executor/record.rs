@@ -12,7 +12,7 @@ use ctx_types::exploration::Exploration;
 use ctx_types::id::sha256_hex;
 use ctx_types::intent::{AnswerShape, EvidenceShape};
 use ctx_types::outcome::Spend;
-use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, TRACE_SCHEMA_VERSION};
+use ctx_types::trace::{NodeActual, NodeStatus, NodeTrace, PassageRef, TRACE_SCHEMA_VERSION};
 use ctx_types::{AccessPath, Citation, ContentId, Goal, Micros, Operator, Outcome, Ppm, Probe, Sensitivity, Status, Trace};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -48,6 +48,8 @@ pub(super) fn report(
         probe: progress.as_ref().and_then(|p| p.probe.as_ref()).or(context.probe.get()).unwrap_or(&prepared.probe).clone(),
         configuration: context.inner.digest.clone(),
         nodes: progress.as_ref().map(nodes).unwrap_or_default(),
+        context: progress.as_ref().map(passages).unwrap_or_default(),
+        calls: context.ledger.rows(),
         planning: prepared.planning,
         outcome: outcome.clone(),
     };
@@ -81,6 +83,7 @@ fn outcome(context: &Context, progress: Option<&Progress>, ending: Ending, id: &
     notes.extend(progress.and_then(coverage));
     let mut spend = context.ledger.spend(context.elapsed());
     let planned = progress.map(|progress| &progress.planned).or(context.prepared.planned());
+    notes.extend(unpriced(&spend));
     spend.cost_incomplete |= planned.is_some_and(|p| p.plan.estimate.cost_incomplete && spend.calls > 0);
     let given = context.stored().filter(|_| completed && progress.is_none()).map(|stored| stored.outcome.clone());
     let again = given.map(|earlier| (earlier.answer, earlier.citations, earlier.verdict, earlier.evidence));
@@ -99,6 +102,13 @@ fn outcome(context: &Context, progress: Option<&Progress>, ending: Ending, id: &
         trace: id.to_owned(),
         notes,
     }
+}
+
+/// Unknown is not free.
+fn unpriced(spend: &Spend) -> Option<String> {
+    let models: Vec<String> = spend.unpriced_models.iter().map(|model| format!("`{model}`")).collect();
+    let told = "the cost is a lower bound: no price is known of";
+    (!models.is_empty()).then(|| format!("{told} {}; set price of the tier (0 is free) or costmodel.prices", models.join(", ")))
 }
 
 /// Citations that resolve to a passage of the context; others are named, never linked.
@@ -125,6 +135,11 @@ fn coverage(progress: &Progress) -> Option<String> {
     let total: u64 = progress.planned.plan.sources.iter().filter(|source| source.used).map(|source| source.passages).sum();
     let seen = progress.packed.as_ref().map_or(0, |packed| packed.passages.len() as u64);
     (whole && seen < total).then(|| format!("seen {seen} of {total} chunks: counts and totals over the rest are not covered"))
+}
+
+/// What the answer was made from, without its text.
+fn passages(progress: &Progress) -> Vec<PassageRef> {
+    progress.packed.iter().flat_map(|packed| &packed.passages).map(|context| PassageRef::of(&context.passage)).collect()
 }
 
 /// Started nodes in start order, then the others.
@@ -259,6 +274,8 @@ impl Inner {
             probe: Probe::default(),
             configuration: self.digest.clone(),
             nodes: Vec::new(),
+            context: Vec::new(),
+            calls: Vec::new(),
             planning: elapsed,
             outcome: outcome.clone(),
         };

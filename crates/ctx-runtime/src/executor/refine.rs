@@ -4,17 +4,18 @@
 //! A reranking model sees passages, so it is held to what models are held to: policy, labels, values found in the text, the ledger.
 
 use super::lists::Merged;
+use super::models::failed;
 use super::node::{Done, Inputs, Packed};
 use super::{Context, Value};
 use crate::ledger::book::Intent;
-use crate::ledger::{Actual, Bound, Reservation};
+use crate::ledger::{Actual, Bound, Refusal, Reservation, Tag, incomplete};
 use ctx_contracts::{CompressRequest, ContextPassage, ErrorKind, PluginError, RerankRequest};
 use ctx_cost::model::UNKNOWN_FAMILY_MOST;
 use ctx_graph::Node;
 use ctx_types::catalog::{Locality, RerankerEntry};
 use ctx_types::estimate::TokenClasses;
-use ctx_types::trace::NodeActual;
-use ctx_types::{Hit, ModelName, NanoUsd, PicoUsd, Ppm, Sensitivity, Tokens};
+use ctx_types::trace::{CallEnd, NodeActual};
+use ctx_types::{Hit, NanoUsd, PicoUsd, Ppm, Sensitivity, Tokens};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ pub(super) async fn reranked(context: &Context, node: &Node, name: &str, merged:
     let found = reranker.rerank(request).await;
     if let Some(call) = call {
         actual.model = Some(name.to_owned());
-        (actual.tokens, actual.cost) = call.close(found.as_ref().err()).await.unzip();
+        (actual.tokens, actual.cost) = call.close(found.as_ref().err(), entry.price).await;
     }
     let order = match found {
         Ok(found) => {
@@ -116,8 +117,8 @@ async fn shown(context: &Context, entry: &RerankerEntry, merged: &Merged, depth:
 struct Call {
     reservation: Reservation,
     intent: Intent,
-    tokens: Tokens,
-    cost: NanoUsd,
+    tag: Tag,
+    bound: Bound,
 }
 
 impl Call {
@@ -125,42 +126,29 @@ impl Call {
         if entry.calls == 0 || request.hits.is_empty() {
             return Ok(None);
         }
-        let doing = || format!("reranking by {}", entry.name);
-        let name = ModelName::new(&entry.name).map_err(|e| PluginError::new(ErrorKind::Internal, doing(), e.to_string()))?;
         let tokens = tokens_read(context, request);
-        let cost = entry.price.unwrap_or(PicoUsd(0)).times(tokens).ceil_nano();
-        let bound = Bound { cost, tokens };
-        let reserved = context.ledger.reserve(bound).await;
-        let reservation = reserved.map_err(|refusal| PluginError::new(refusal.kind(), doing(), refusal.to_string()))?;
-        match context.book.intend(&name, bound).await {
-            Ok(intent) => Ok(Some(Call { reservation, intent, tokens, cost })),
-            Err(error) => {
-                reservation.release();
-                Err(error)
-            }
-        }
+        let bound = Bound { cost: entry.price.unwrap_or(PicoUsd(0)).times(tokens).ceil_nano(), tokens };
+        let tag = Tag { purpose: "rerank", model: entry.name.clone(), unpriced: entry.price.is_none() };
+        let refused = |refusal: Refusal| PluginError::new(refusal.kind(), format!("reranking by {}", entry.name), refusal.to_string());
+        let mut reservation = context.ledger.reserve(tag.clone(), bound).await.map_err(refused)?;
+        let intent = context.book.intend(&tag, bound).await?;
+        reservation.made();
+        Ok(Some(Call { reservation, intent, tag, bound }))
     }
 
-    /// The wire reports no usage: what was counted is charged, marked estimated. What was refused before any work costs nothing.
-    async fn close(self, error: Option<&PluginError>) -> Option<(Tokens, NanoUsd)> {
-        let unpaid =
-            [ErrorKind::Unavailable, ErrorKind::RateLimited, ErrorKind::BadRequest, ErrorKind::ContextOverflow, ErrorKind::Unauthorized];
-        match error.map(|error| error.kind) {
-            None => {
-                let actual =
-                    Actual { cost: self.cost, tokens: TokenClasses { input: self.tokens, ..TokenClasses::default() }, estimated: true };
-                self.reservation.settle(actual);
-                self.intent.settle(&actual).await;
-                Some((self.tokens, self.cost))
-            }
-            Some(kind) if unpaid.contains(&kind) => {
-                self.reservation.release();
-                self.intent.release().await;
-                None
-            }
-            // The provider may have worked: dropped in flight, a call is charged at its bound.
-            Some(_) => Some((self.tokens, self.cost)),
-        }
+    /// The wire reports no usage: what was counted is charged, marked estimated. Gives tokens and dollars as far as they are known.
+    async fn close(self, error: Option<&PluginError>, price: Option<PicoUsd>) -> (Option<Tokens>, Option<NanoUsd>) {
+        let Call { reservation, intent, tag, bound } = self;
+        let bill = |usage: &TokenClasses| price.unwrap_or(PicoUsd(0)).times(usage.total()).half_even_nano();
+        let actual = match error {
+            None => Actual::at_bound(bound, CallEnd::Answered),
+            Some(error) => failed(error, bound, bill),
+        };
+        reservation.settle(actual);
+        intent.settle(&actual).await;
+        let counted = error.is_none() || !actual.estimated;
+        let priced = counted && !tag.unpriced || !incomplete(tag.unpriced, actual.estimated, bound.cost);
+        (counted.then(|| actual.tokens.total()), priced.then_some(actual.cost))
     }
 }
 

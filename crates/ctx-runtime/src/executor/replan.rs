@@ -10,6 +10,7 @@ use super::walk::Progress;
 use super::{Context, Ending};
 use crate::prepare::Prepared;
 use ctx_candidates::rules::PROMPT_OVERHEAD;
+use ctx_contracts::{PluginError, Taken};
 use ctx_planner::{Inputs, PlanError, Planned};
 use ctx_types::probe::ReadList;
 use ctx_types::{AccessPath, Catalog, Estimated, ModelName, Operator, Plan, Ppm, Probe, Stage, Status, Tokens};
@@ -54,8 +55,9 @@ pub(super) fn after_packing(context: &Context, progress: &mut Progress) -> Optio
     }
 }
 
-/// The provider of `model` rejected the prompt as too long: another plan within a smaller window, once. `false`: there is none.
-pub(super) fn after_overflow(context: &Context, progress: &mut Progress, model: &ModelName) -> bool {
+/// The provider of `model` rejected the prompt as too long, or saw so much of it only (`error` tells): another plan within a smaller
+/// window, once. `false`: there is none.
+pub(super) fn after_overflow(context: &Context, progress: &mut Progress, model: &ModelName, error: &PluginError) -> bool {
     if std::mem::replace(&mut progress.shortened, true) {
         return false;
     }
@@ -65,15 +67,24 @@ pub(super) fn after_overflow(context: &Context, progress: &mut Progress, model: 
     let sent: u64 = progress.packed.iter().flat_map(|packed| &packed.passages).map(|p| u64::from(p.passage.tokens)).sum();
     let output = context.prepared.limits.max_output_tokens.or(entry.max_output).unwrap_or(entry.output_tokens.high);
     let needed = Tokens(sent) + PROMPT_OVERHEAD + probe.goal_tokens + output.min(entry.output_tokens.high);
-    let window = Tokens(needed.get() * SHORTER_PERCENT / 100);
+    let shorter = Tokens(needed.get() * SHORTER_PERCENT / 100);
+    let seen = match &error.taken {
+        Taken::Reported(usage) => Some(usage.input + usage.cached_input + usage.cache_write),
+        _ => None,
+    };
+    let window = seen.map_or(shorter, |seen| shorter.min(seen + output.min(entry.output_tokens.high)));
+    let why = match seen {
+        Some(seen) => format!("{model} saw only {seen} tokens of the prompt"),
+        None => format!("{model} rejected the prompt as too long"),
+    };
     entry.context_window = Some(entry.context_window.map_or(window, |known| known.min(window)));
     match plan(context, &catalog, &probe) {
         Ok(next) => {
-            take_over(progress, next, probe, &format!("{model} rejected the prompt as too long, now at most {window} tokens"));
+            take_over(progress, next, probe, &format!("{why}, now at most {window} tokens"));
             true
         }
         Err(error) => {
-            progress.notes.push(format!("{model} rejected the prompt as too long, and no shorter plan was found: {error}"));
+            progress.notes.push(format!("{why}, and no shorter plan was found: {error}"));
             false
         }
     }

@@ -340,7 +340,7 @@ impl Progress {
             record.error = Some(error.to_string());
         }
         if let (ErrorKind::ContextOverflow, NodeOp::Answer { model: Some(model), .. }) = (error.kind, &node.op)
-            && replan::after_overflow(context, self, model)
+            && replan::after_overflow(context, self, model, &error)
         {
             return None;
         }

@@ -4,9 +4,11 @@
 //! is charged at its bound, marked assumed: the provider may have done the work. Money is counted in the window in which the
 //! call was intended. Nothing here knows a clock: `now` is an argument, in seconds since the Unix epoch.
 
-use super::{Actual, Bound, Refusal};
+use super::{Actual, Bound, Refusal, incomplete};
 use crate::config::{Per, TenantBudget};
 use ctx_contracts::Journal;
+use ctx_types::estimate::TokenClasses;
+use ctx_types::trace::CallEnd;
 use ctx_types::{NanoUsd, Tokens};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,23 +32,57 @@ pub(crate) struct Row {
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub(crate) enum Entry {
     /// A call is about to be made and may take so much.
-    Intent { id: String, tenant: String, run: String, model: String, at: u64, cost: NanoUsd, tokens: Tokens },
-    /// It took so much.
-    Settled { id: String, cost: NanoUsd, tokens: Tokens, estimated: bool },
+    Intent {
+        id: String,
+        tenant: String,
+        run: String,
+        model: String,
+        /// What for: `answer`, `rerank`.
+        #[serde(default)]
+        purpose: String,
+        /// Whether nobody knows its price.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unpriced: bool,
+        at: u64,
+        cost: NanoUsd,
+        tokens: Tokens,
+    },
+    /// It is charged so much.
+    Settled {
+        id: String,
+        cost: NanoUsd,
+        tokens: Tokens,
+        /// Whether the provider did not report, and this is our count or the bound.
+        estimated: bool,
+        #[serde(default)]
+        end: CallEnd,
+        /// What the provider reported; absent: unknown, never zero.
+        #[serde(default)]
+        usage: Option<TokenClasses>,
+    },
     /// It was not made.
     Released { id: String },
 }
 
 /// What one tenant took in one hour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     /// Dollars.
     pub cost: NanoUsd,
     /// Tokens of all classes.
     pub tokens: Tokens,
-    /// Calls.
+    /// Calls, failed attempts that reached the provider included.
     pub calls: u64,
-    /// Calls among them that are charged at our count, because the provider reported none.
+    /// Calls among them that were not answered.
+    #[serde(default)]
+    pub failed: u64,
+    /// Calls among them whose cost is not known exactly.
+    #[serde(default)]
+    pub incomplete: u64,
+    /// Calls among them by model whose price is unknown.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unpriced: BTreeMap<String, u64>,
+    /// Calls among them that are charged at our count or their bound, because the provider reported none.
     pub estimated: u64,
     /// Calls among them that are charged at their bound, because their process died before it settled them.
     pub assumed: u64,
@@ -57,6 +93,11 @@ impl Spent {
         self.cost += other.cost;
         self.tokens += other.tokens;
         self.calls += other.calls;
+        self.failed += other.failed;
+        self.incomplete += other.incomplete;
+        for (model, calls) in &other.unpriced {
+            *self.unpriced.entry(model.clone()).or_default() += calls;
+        }
         self.estimated += other.estimated;
         self.assumed += other.assumed;
     }
@@ -69,6 +110,23 @@ struct Open {
     cost: NanoUsd,
     tokens: Tokens,
     writer: String,
+    /// The model, where nobody knows its price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unpriced: Option<String>,
+}
+
+impl Open {
+    /// One call that is charged so much.
+    fn spent(&self, cost: NanoUsd, tokens: Tokens, estimated: bool) -> Spent {
+        Spent {
+            cost,
+            tokens,
+            calls: 1,
+            incomplete: u64::from(incomplete(self.unpriced.is_some(), estimated, self.cost)),
+            unpriced: self.unpriced.iter().map(|model| (model.clone(), 1)).collect(),
+            ..Spent::default()
+        }
+    }
 }
 
 /// The ledger as it stands.
@@ -106,8 +164,8 @@ impl Accounts {
             accounts.open.iter().filter(|(_, open)| !journal.live.contains(&open.writer)).map(|(id, _)| id.clone()).collect();
         for id in ended {
             if let Some(open) = accounts.open.remove(&id) {
-                let (cost, tokens) = (open.cost, open.tokens);
-                accounts.charge(open, Spent { cost, tokens, calls: 1, assumed: 1, estimated: 0 });
+                let spent = open.spent(open.cost, open.tokens, true);
+                accounts.charge(open, Spent { assumed: 1, ..spent });
             }
         }
         accounts
@@ -115,16 +173,24 @@ impl Accounts {
 
     fn apply(&mut self, entry: Entry, writer: &str) {
         match entry {
-            Entry::Intent { id, tenant, at, cost, tokens, .. } => {
-                self.open.insert(id, Open { tenant, at, cost, tokens, writer: writer.to_owned() });
+            Entry::Intent { id, tenant, model, unpriced, at, cost, tokens, .. } => {
+                let unpriced = unpriced.then_some(model);
+                self.open.insert(id, Open { tenant, at, cost, tokens, writer: writer.to_owned(), unpriced });
             }
-            Entry::Settled { id, cost, tokens, estimated } => {
-                if let Some(open) = self.open.remove(&id) {
-                    self.charge(open, Spent { cost, tokens, calls: 1, estimated: u64::from(estimated), assumed: 0 });
-                }
-            }
+            Entry::Settled { id, cost, tokens, estimated, end, .. } => self.settle(&id, cost, tokens, estimated, end),
             Entry::Released { id } => drop(self.open.remove(&id)),
         }
+    }
+
+    /// What no provider saw is no call, and what one refused is known to be free.
+    fn settle(&mut self, id: &str, cost: NanoUsd, tokens: Tokens, estimated: bool, end: CallEnd) {
+        let Some(open) = self.open.remove(id).filter(|_| end != CallEnd::NotSent) else { return };
+        let spent = match end {
+            CallEnd::Refused => Spent { calls: 1, ..Spent::default() },
+            _ => open.spent(cost, tokens, estimated),
+        };
+        let (failed, estimated) = (u64::from(end != CallEnd::Answered), u64::from(estimated));
+        self.charge(open, Spent { failed, estimated, ..spent });
     }
 
     fn charge(&mut self, open: Open, spent: Spent) {
@@ -182,7 +248,9 @@ impl Accounts {
 
 /// A call that was charged.
 pub(crate) fn settled(id: &str, actual: &Actual) -> Row {
-    let entry = Entry::Settled { id: id.to_owned(), cost: actual.cost, tokens: actual.tokens.total(), estimated: actual.estimated };
+    let (cost, tokens, estimated, end) = (actual.cost, actual.tokens.total(), actual.estimated, actual.end);
+    let usage = (!estimated).then_some(actual.tokens);
+    let entry = Entry::Settled { id: id.to_owned(), cost, tokens, estimated, end, usage };
     Row { schema_version: LEDGER_SCHEMA_VERSION, entry }
 }
 
@@ -200,11 +268,14 @@ mod tests {
 
     fn intent(id: &str, at: u64, cost: i64) -> Entry {
         let text = str::to_owned;
-        Entry::Intent { id: text(id), tenant: text("t"), run: text("r"), model: text("m"), at, cost: NanoUsd(cost), tokens: Tokens(10) }
+        let (cost, tokens) = (NanoUsd(cost), Tokens(10));
+        let [tenant, run, model, purpose] = ["t", "r", "m", "answer"].map(text);
+        Entry::Intent { id: text(id), tenant, run, model, purpose, unpriced: false, at, cost, tokens }
     }
 
     fn settlement(id: &str, cost: i64) -> Entry {
-        Entry::Settled { id: id.to_owned(), cost: NanoUsd(cost), tokens: Tokens(5), estimated: false }
+        let (cost, tokens, end) = (NanoUsd(cost), Tokens(5), CallEnd::Answered);
+        Entry::Settled { id: id.to_owned(), cost, tokens, estimated: false, end, usage: None }
     }
 
     fn journal(entries: Vec<Entry>, live: &[&str]) -> Journal {
@@ -243,6 +314,31 @@ mod tests {
         let spent = accounts.spent("t", Per::Hour, NOW);
         assert_eq!((spent.cost, spent.calls, spent.assumed), (NanoUsd(60), 1, 1));
         assert!(matches!(accounts.answer("t", &budget(100, Per::Hour), bound(50), NOW), Answer::Refused(_)), "waiting helps nobody");
+    }
+
+    #[test]
+    fn failed_calls_are_calls_and_models_without_price_are_named() {
+        let settled = |id: &str, end, estimated| {
+            let cost = NanoUsd(if estimated { 60 } else { 0 });
+            Entry::Settled { id: id.to_owned(), cost, tokens: Tokens(5), estimated, end, usage: None }
+        };
+        let dark = |id: &str| match intent(id, NOW, 0) {
+            Entry::Intent { id, tenant, run, purpose, at, cost, tokens, .. } => {
+                Entry::Intent { id, tenant, run, model: "dark".to_owned(), purpose, unpriced: true, at, cost, tokens }
+            }
+            other => other,
+        };
+        let rows = [
+            vec![intent("a", NOW, 60), settled("a", CallEnd::Refused, false), dark("b"), settled("b", CallEnd::Refused, false)],
+            vec![intent("c", NOW, 60), settled("c", CallEnd::NotSent, false)],
+        ]
+        .concat();
+        let spent = Accounts::of(&journal(rows.clone(), &["w"])).spent("t", Per::Hour, NOW);
+        assert_eq!((spent.calls, spent.failed, spent.incomplete, spent.cost), (2, 2, 0, NanoUsd(0)), "{spent:?}");
+        let more = vec![intent("d", NOW, 60), settled("d", CallEnd::Failed, true), dark("e"), settlement("e", 0)];
+        let spent = Accounts::of(&journal([rows, more].concat(), &["w"])).spent("t", Per::Hour, NOW);
+        assert_eq!((spent.calls, spent.failed, spent.incomplete, spent.cost), (4, 3, 2, NanoUsd(60)), "{spent:?}");
+        assert_eq!(spent.unpriced, BTreeMap::from([("dark".to_owned(), 1)]));
     }
 
     #[test]

@@ -7,11 +7,11 @@
 //! the wait.
 
 use super::accounts::{Accounts, Answer, Entry, LEDGER_SCHEMA_VERSION, Row, Spent, released, settled};
-use super::{Actual, Bound, Refusal};
+use super::{Actual, Bound, Refusal, Stage, Tag};
 use crate::config::{Config, Per, TenantBudget};
 use ctx_contracts::{Clock, Durability, ErrorKind, Journal, PluginError, Store};
-use ctx_types::estimate::TokenClasses;
-use ctx_types::{ModelName, NanoUsd, Tokens};
+use ctx_types::trace::CallEnd;
+use ctx_types::{NanoUsd, Tokens};
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +36,10 @@ pub struct AccountRow {
     pub per: Per,
     /// Spent in it.
     pub spent: Spent,
+    /// Whether the dollars are not all there: calls at unknown price, or charged at our count or their bound.
+    pub cost_incomplete: bool,
+    /// Called models whose price is unknown: their calls are missing in the dollars.
+    pub unpriced_models: Vec<String>,
     /// Dollars set aside by calls in flight.
     pub reserved_cost: NanoUsd,
     /// Tokens set aside.
@@ -67,16 +71,6 @@ pub(crate) struct Intent {
     stage: Stage,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// The call is not made yet.
-    Waiting,
-    /// It may be.
-    Made,
-    /// Nothing more is written.
-    Closed,
-}
-
 impl Book {
     pub(crate) fn new(
         store: Arc<dyn Store>,
@@ -103,12 +97,21 @@ impl Book {
     }
 
     /// Writes a call down before it is made.
-    pub(crate) async fn intend(self: &Arc<Self>, model: &ModelName, bound: Bound) -> Result<Intent, PluginError> {
+    pub(crate) async fn intend(self: &Arc<Self>, tag: &Tag, bound: Bound) -> Result<Intent, PluginError> {
         let id = format!("{}/{}", self.run, self.calls.fetch_add(1, Ordering::Relaxed));
         let mut intent = Intent { book: self.clone(), id: id.clone(), bound, stage: Stage::Waiting };
         let row = |at: u64| {
-            let (tenant, run, model) = (self.tenant.clone(), self.run.clone(), model.to_string());
-            let entry = Entry::Intent { id: id.clone(), tenant, run, model, at, cost: bound.cost, tokens: bound.tokens };
+            let entry = Entry::Intent {
+                id: id.clone(),
+                tenant: self.tenant.clone(),
+                run: self.run.clone(),
+                model: tag.model.clone(),
+                purpose: tag.purpose.to_owned(),
+                unpriced: tag.unpriced,
+                at,
+                cost: bound.cost,
+                tokens: bound.tokens,
+            };
             record(&Row { schema_version: LEDGER_SCHEMA_VERSION, entry })
         };
         let written = match self.budget {
@@ -170,11 +173,6 @@ impl Intent {
         self.close(settled(&self.id, actual)).await;
     }
 
-    /// The call was not made, or was refused before any work.
-    pub(crate) async fn release(mut self) {
-        self.close(released(&self.id)).await;
-    }
-
     async fn close(&mut self, row: Row) {
         if std::mem::replace(&mut self.stage, Stage::Closed) != Stage::Closed {
             self.book.write(&row).await;
@@ -187,10 +185,7 @@ impl Drop for Intent {
         let row = match self.stage {
             Stage::Closed => return,
             Stage::Waiting => released(&self.id),
-            Stage::Made => {
-                let tokens = TokenClasses { input: self.bound.tokens, ..TokenClasses::default() };
-                settled(&self.id, &Actual { cost: self.bound.cost, tokens, estimated: true })
-            }
+            Stage::Made => settled(&self.id, &Actual::at_bound(self.bound, CallEnd::Cancelled)),
         };
         let book = self.book.clone();
         // Outside a runtime nothing can be written: then the row is missing, and the bound is charged all the same.
@@ -217,11 +212,13 @@ pub(crate) async fn accounts(store: &dyn Store, config: &Config, now: u64) -> Re
     let row = |tenant: &String| {
         let budget = config.tenant_budgets.get(tenant);
         let per = budget.map_or(Per::Day, |budget| budget.per);
-        let reserved = accounts.reserved(tenant, per, now);
+        let (spent, reserved) = (accounts.spent(tenant, per, now), accounts.reserved(tenant, per, now));
         AccountRow {
             tenant: tenant.clone(),
             per,
-            spent: accounts.spent(tenant, per, now),
+            cost_incomplete: spent.incomplete > 0,
+            unpriced_models: spent.unpriced.keys().cloned().collect(),
+            spent,
             reserved_cost: reserved.cost,
             reserved_tokens: reserved.tokens,
             max_cost: budget.and_then(|budget| budget.max_cost),

@@ -80,7 +80,11 @@ impl Session {
         self.known(names).await?;
         let chosen = self.chosen(names);
         let reports = self.runtime.parts().store.index(&chosen, IndexOptions::default(), watch.progress).await?;
-        self.measure(&chosen).await?;
+        let failed: Vec<&str> = reports.iter().filter(|r| r.failure.is_some()).map(|r| r.source.as_str()).collect();
+        let fit: Vec<SourceName> = chosen.iter().filter(|name| !failed.contains(&name.as_str())).cloned().collect();
+        if !fit.is_empty() {
+            self.measure(&fit).await?;
+        }
         self.runtime.publish().await?;
         let mut sources = self.visible().await?;
         sources.retain(|name, _| chosen.contains(name));
@@ -91,9 +95,9 @@ impl Session {
         let tenant = self.principal.tenant.as_str();
         Ok(match show {
             Show::Sources => {
-                let mut sources = self.visible().await?;
+                let (mut sources, hidden) = self.seen().await?;
                 sources.retain(|name, _| self.scope.is_empty() || self.scope.contains(name));
-                Reply::Sources(sources)
+                Reply::Sources(sources, hidden)
             }
             Show::Models => {
                 let mut models = std::collections::BTreeMap::new();
@@ -126,8 +130,11 @@ impl Session {
                 rows.retain(|row| row.tenant == tenant);
                 if let Some(Of::Model(model)) = of {
                     rows.retain(|row| row.class == "model" && row.operator.as_deref() == Some(model.value.as_str()));
+                    return Ok(Reply::Statistics(rows, None));
                 }
-                Reply::Statistics(rows)
+                let mut accounts = self.runtime.accounts().await?;
+                accounts.retain(|account| account.tenant == tenant);
+                Reply::Statistics(rows, Some(accounts))
             }
             Show::Traces => Reply::Traces(self.traces(TRACES_SHOWN).await?),
             Show::Trace(id) => Reply::Trace(Box::new(self.trace(id).await?)),

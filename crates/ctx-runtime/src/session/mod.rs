@@ -156,22 +156,34 @@ impl Session {
 
     /// Sources that who asks may read.
     async fn visible(&self) -> Result<BTreeMap<SourceName, SourceEntry>, SessionError> {
+        Ok(self.seen().await?.0)
+    }
+
+    /// Sources that who asks may read, and how many there are beside them.
+    async fn seen(&self) -> Result<(BTreeMap<SourceName, SourceEntry>, usize), SessionError> {
         let mut sources = BTreeMap::new();
         for retriever in &self.runtime.parts().retrievers {
             for (name, entry) in retriever.describe().await? {
                 sources.entry(name).or_insert(entry);
             }
         }
+        let all = sources.len();
         sources.retain(|_, entry| entry.readable_to(&self.principal.roles));
-        Ok(sources)
+        let hidden = all - sources.len();
+        Ok((sources, hidden))
     }
 
-    /// The named sources, else those of the session, else all that are configured.
+    /// Sources of a goal that names none, as far as who asks may read them.
+    pub fn sources(&self) -> Vec<SourceName> {
+        self.chosen(&[])
+    }
+
+    /// The named sources, else those of the session, else all that are configured and that who asks may read.
     fn chosen(&self, names: &[Located<SourceName>]) -> Vec<SourceName> {
         match (names.is_empty(), self.scope.is_empty()) {
             (false, _) => values(names),
             (true, false) => self.scope.clone(),
-            (true, true) => self.runtime.config().sources.keys().cloned().collect(),
+            (true, true) => self.runtime.config().readable_to(&self.principal.roles),
         }
     }
 }

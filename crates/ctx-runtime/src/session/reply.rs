@@ -1,6 +1,6 @@
 //! What a statement gives back, typed. Printing is somebody else's.
 
-use crate::{ExplainInputs, RunReport};
+use crate::{AccountRow, ExplainInputs, RunReport};
 use ctx_contracts::IndexReport;
 use ctx_cost::statistics::StatRow;
 use ctx_plan_cache::{CacheRow, Counters, Pin};
@@ -42,16 +42,16 @@ pub enum Reply {
         /// The sources.
         sources: BTreeMap<SourceName, SourceEntry>,
     },
-    /// `SHOW SOURCES`
-    Sources(BTreeMap<SourceName, SourceEntry>),
+    /// `SHOW SOURCES`, and how many there are that who asks may not read.
+    Sources(BTreeMap<SourceName, SourceEntry>, usize),
     /// `SHOW STATISTICS FOR SOURCE`
     SourceStatistics(SourceName, Box<SourceEntry>),
     /// `SHOW MODELS`
     Models(BTreeMap<ModelName, ModelEntry>),
     /// `SHOW PLAN CACHE`
     PlanCache(Vec<CacheRow>, Counters, Vec<(String, Pin)>),
-    /// `SHOW STATISTICS`, for a model or in all.
-    Statistics(Vec<StatRow>),
+    /// `SHOW STATISTICS`, for a model, or in all with what the tenant has spent.
+    Statistics(Vec<StatRow>, Option<Vec<AccountRow>>),
     /// `SHOW TRACES`, newest first.
     Traces(Vec<Trace>),
     /// `SHOW TRACE`

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)]
 
-use ctx_contracts::{Model, PluginError, Reasoner};
+use ctx_contracts::{Model, PluginError, Reasoner, Reranker};
 use ctx_runtime::{Config, Parts, Runtime};
 use ctx_testkit::catalogs;
 use ctx_testkit::fakes::{
@@ -23,6 +23,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<FixedClock>,
     pub(crate) sink: Arc<RecordingSink>,
     pub(crate) answers_from: Ppm,
+    pub(crate) rerankers: Vec<Arc<dyn Reranker>>,
 }
 
 pub(crate) const DOCS: &[(&str, &str)] = &[
@@ -45,6 +46,7 @@ impl World {
             clock: Arc::default(),
             sink: Arc::default(),
             answers_from: Ppm(0),
+            rerankers: Vec::new(),
         }
     }
 
@@ -76,7 +78,7 @@ impl World {
             policy: Arc::new(self.policy.clone()),
             sinks: vec![self.sink.clone()],
             counters: BTreeMap::new(),
-            rerankers: Vec::new(),
+            rerankers: self.rerankers.clone(),
             compressors: Vec::new(),
             clock: self.clock.clone(),
         };
