@@ -1,7 +1,7 @@
 //! Recorded runs whose text is gone: what their traces repeat of it is not shown, and a purge takes it out of the store.
 //!
 //! A run rests on the passages of its context. One of them is gone when no passage with the same content stands in its source
-//! and the bytes that it was read from do not stand in an indexed file either: so text that moved, or that is cut otherwise
+//! and its bytes stand nowhere in its file, or the file is not indexed any more: so text that moved, or that is cut otherwise
 //! now, is not gone. What cannot be told (a source of another store, a folder that cannot be read) is taken to stand.
 
 use crate::engine::Engine;
@@ -9,7 +9,7 @@ use crate::error::EmbeddedError;
 use crate::segment::{Keys, head};
 use crate::view::SourceView;
 use ctx_contracts::Freshness;
-use ctx_ingest::passage_is_current;
+use ctx_ingest::passage_stands;
 use ctx_store::{Generation, Writer};
 use ctx_types::passage::Locator;
 use ctx_types::trace::PassageRef;
@@ -90,7 +90,7 @@ impl<'a> Standing<'a> {
         }
         let files = self.generation.files(&passage.source)?;
         let indexed = files.get(&passage.path).is_some_and(|file| file.segment.is_some());
-        Ok(indexed && passage_is_current(Path::new(&view.state.root), &locator, &passage.fingerprint)?)
+        Ok(indexed && passage_stands(Path::new(&view.state.root), &locator, &passage.fingerprint)?)
     }
 
     /// Whether a passage stands at the cited place and holds what is quoted.

@@ -40,7 +40,7 @@ pub use chunk::ChunkOptions;
 pub use decode::{Decoded, decode};
 pub use document::{Document, DocumentHead, Piece, Warning};
 pub use error::IngestError;
-pub use fingerprint::{content_hash, passage_is_current};
+pub use fingerprint::{content_hash, passage_is_current, passage_stands};
 pub use ingest::{IngestOptions, ingest_file, ingest_file_streaming};
 pub use kind::DocumentKind;
 pub use tokens::{TokenCounter, Words};
