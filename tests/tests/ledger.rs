@@ -90,7 +90,7 @@ async fn sums_over_calls_at_unknown_price_are_marked_and_the_models_named_while_
     let stats = json(&world.place.run(&["stats", "--json"]).await);
     assert_eq!((&stats["cost_incomplete"], &stats["unpriced_models"]), (&json!(true), &json!(["hosted"])), "{stats}");
     let shown = both(&world.place.run(&["stats"]).await);
-    assert!(shown.contains("≥ $0.00") && shown.contains("price unknown: hosted (1 calls)"), "{shown}");
+    assert!(shown.contains("≥ $0.00") && shown.contains("price unknown: hosted × 1"), "{shown}");
     let statement = both(&world.place.run(&["-c", "SHOW STATISTICS"]).await);
     assert!(statement.contains("price unknown: hosted"), "{statement}");
     let trace = world.trace().await;

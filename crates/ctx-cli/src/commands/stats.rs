@@ -117,7 +117,7 @@ fn account(row: &AccountRow) -> String {
         (assumed, estimated) => format!("; {assumed} assumed, {estimated} estimated"),
     };
     let least = if row.cost_incomplete { "≥ " } else { "" };
-    let calls = |(model, calls): (&String, &u64)| format!("{} ({calls} calls)", escape::line(model));
+    let calls = |(model, calls): (&String, &u64)| format!("{} × {calls}", escape::line(model));
     let dark: Vec<String> = spent.unpriced.iter().map(calls).collect();
     let dark = if dark.is_empty() { String::new() } else { format!("; not in the sum, price unknown: {}", dark.join(", ")) };
     format!(

@@ -58,7 +58,8 @@ pub(crate) fn list(traces: &[Trace], out: &Out) -> Result<(), Failure> {
             .map(|trace| {
                 json!({
                     "id": trace.id, "started_at": trace.started_at, "status": trace.outcome.status, "plan": trace.plan, "goal": trace.goal,
-                    "cost_nano_usd": trace.outcome.spend.cost, "cost_incomplete": trace.outcome.spend.cost_incomplete, "elapsed_us": trace.outcome.spend.elapsed, "plan_cache": trace.plan_cache,
+                    "cost_nano_usd": trace.outcome.spend.cost, "cost_incomplete": trace.outcome.spend.cost_incomplete,
+                    "elapsed_us": trace.outcome.spend.elapsed, "plan_cache": trace.plan_cache,
                 })
             })
             .collect();
