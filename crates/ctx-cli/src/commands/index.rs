@@ -20,6 +20,10 @@ pub(crate) async fn index(global: &Global, args: &IndexArgs, out: &Out, interrup
     let options = IndexOptions { purge: args.purge, rebuild: args.rebuild, max_chunk_tokens: args.max_chunk_tokens };
     let reports = until(interrupt, session.runtime.parts().store.index(&sources, options, &show)).await??;
     drop(progress);
+    if args.purge {
+        // Stored answers to be given again repeat text too.
+        session.runtime.clear_result_cache().await?;
+    }
     print(&reports, out)
 }
 

@@ -41,7 +41,11 @@ impl Session {
                 let store = &self.runtime.parts().store;
                 let options = IndexOptions { purge: *purge, ..IndexOptions::default() };
                 let work = async { Ok(store.index(&self.chosen(sources), options, watch.progress).await?) };
-                Ok(Reply::Indexed(unless_stopped(watch, work).await?))
+                let reports = unless_stopped(watch, work).await?;
+                if *purge {
+                    self.runtime.clear_result_cache().await?;
+                }
+                Ok(Reply::Indexed(reports))
             }
             Statement::Show(show) => unless_stopped(watch, self.show(show)).await,
             Statement::Set(setting) => {
