@@ -24,7 +24,7 @@ pub(crate) async fn explain(global: &Global, args: &ExplainArgs, out: &Out, inte
     let session = Session::open(global, &request.sources, out).await?;
     let goal = request::goal(args.goal.text(), request, session.named.clone(), session.runtime.config().costmodel.weights)?;
     if !request.no_index {
-        session.freshen(&request.who, out, interrupt).await?;
+        session.freshen(&request.wishes.who, out, interrupt).await?;
     }
     let asked = ExplainOptions { analyze: options.analyze, generic: options.generic_plan, simulate: false };
     let token = interrupt.token();

@@ -20,7 +20,7 @@ pub(crate) async fn run(global: &Global, args: &RunArgs, out: &Out, interrupt: &
     let session = Session::open(global, &request.sources, out).await?;
     let goal = request::goal(args.goal.text(), request, session.named.clone(), session.runtime.config().costmodel.weights)?;
     if !request.no_index
-        && let Err(failure) = session.freshen(&request.who, out, interrupt).await
+        && let Err(failure) = session.freshen(&request.wishes.who, out, interrupt).await
         && !interrupt.token().is_cancelled()
     {
         return Err(failure);

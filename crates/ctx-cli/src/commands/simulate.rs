@@ -28,7 +28,7 @@ pub(crate) async fn simulate(global: &Global, args: &SimulateArgs, out: &Out, in
     let goals = texts.iter().map(|text| request::goal(text, &args.request, session.named.clone(), weights));
     let goals = goals.collect::<Result<Vec<Goal>, Failure>>()?;
     if !args.request.no_index {
-        session.freshen(&args.request.who, out, interrupt).await?;
+        session.freshen(&args.request.wishes.who, out, interrupt).await?;
     }
     match (&args.goals, goals.as_slice()) {
         (None, [goal]) => show(&session.runtime.simulate(goal).await?, out).map(|()| 0),
