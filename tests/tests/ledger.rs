@@ -48,7 +48,7 @@ impl World {
 
 fn answer() -> ResponseTemplate {
     let usage = json!({"prompt_tokens": 300, "completion_tokens": 9});
-    let choice = json!({"message": {"content": "Ponds freeze in January. [1]"}, "finish_reason": "stop"});
+    let choice = json!({"message": {"content": "Ponds freeze in January [1]."}, "finish_reason": "stop"});
     ResponseTemplate::new(200).set_body_json(json!({"model": "m", "choices": [choice], "usage": usage}))
 }
 

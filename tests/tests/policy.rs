@@ -119,18 +119,18 @@ async fn an_answer_to_a_prompt_that_the_server_cut_is_not_accepted() {
     world.configure("");
     let output = world.place.run(&ASK).await;
     let sent: usize = world.sent().await.iter().map(String::len).sum();
-    assert!(sent > 6_000, "the prompt is long enough to tell: {sent} bytes\n{}", both(&output));
+    assert!(sent > 5_000, "the prompt is long enough to tell: {sent} bytes\n{}", both(&output));
     assert_ne!(output.status.code(), Some(0), "{}", both(&output));
     assert!(both(&output).contains("truncated by the server: it reports 300"), "{}", both(&output));
 }
 
 /// A server with a window of its own that says nothing when it cuts: it reports what it saw.
 fn cutting(request: &Request) -> ResponseTemplate {
-    const SERVED: usize = 2_050;
+    const SERVED: usize = 700;
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     let sent: usize = body["messages"].as_array().expect("messages").iter().filter_map(|m| m["content"].as_str()).map(str::len).sum();
     let usage = json!({"prompt_tokens": (sent / 4).min(SERVED), "completion_tokens": 9});
-    let choice = json!({"message": {"content": "Ponds freeze in January. [1]"}, "finish_reason": "stop"});
+    let choice = json!({"message": {"content": "Ponds freeze in January [1]."}, "finish_reason": "stop"});
     ResponseTemplate::new(200).set_body_json(json!({"model": "m", "choices": [choice], "usage": usage}))
 }
 
@@ -144,8 +144,9 @@ async fn a_prompt_that_the_server_cut_is_planned_anew_for_what_it_serves() {
     world.configure("");
     let output = world.place.run(&ASK).await;
     let sent: Vec<usize> = world.sent().await.iter().map(String::len).collect();
-    assert!(sent.len() == 2 && sent[0] > 9_000 && sent[1] < sent[0], "{sent:?}\n{}", both(&output));
-    assert!(both(&output).contains("hosted saw only 2050 tokens of the prompt"), "{}", both(&output));
+    assert!(sent.len() >= 2 && sent[0] > 5_000 && sent[1] * 4 < sent[0] * 3, "{sent:?}\n{}", both(&output));
+    assert!(both(&output).contains("hosted saw only 700 tokens of the prompt"), "{}", both(&output));
+    assert!(!both(&output).contains("truncated by the server"), "what was sent then was seen whole: {}", both(&output));
 }
 
 const RULES: &str = "package house\n\ndeny contains {\"rule\": \"no_hosted_records\", \"message\": \"records stay here\"} if {\n\tinput.source.name == \"docs\"\n\tnot input.model.local\n\tinput.model\n}\n";
