@@ -179,7 +179,13 @@ fn guesses_the_measure(on: &Grounded<'_>, candidate: &Candidate) -> bool {
 /// Whether the column that is shown is neither named nor what the asking word or the word for the rows asks for.
 fn guesses_what_is_shown(on: &Grounded<'_>, candidate: &Candidate) -> bool {
     let ask = &candidate.query.ask;
-    let Some(column) = ask.shown().filter(|column| candidate.shown.is_none() && ask.measured() != Some(*column)) else { return false };
+    let Some(column) = ask.shown().filter(|column| ask.measured() != Some(*column)) else { return false };
+    if let Some(shown) = &candidate.shown {
+        // "Which order was shipped last" asks for an order, not for the day.
+        let asked = on.question.form_at + 1;
+        let row = matches!(on.question.form, Asks::Which | Asks::What) && on.table_named.contains(&asked);
+        return row && shown.span.start != asked && !is_rows_name(on, column);
+    }
     let asks = matches!(on.question.form, Asks::Who | Asks::Where | Asks::When);
     !asks && !matches!(ask, Ask::Better { .. }) && !is_rows_name(on, column)
 }
@@ -289,7 +295,12 @@ mod tests {
             let refused = answer("orders", goal).expect_err(goal);
             assert!(refused.contains(word), "{goal}: {refused}");
         }
-        for goal in ["Which customer waited the longest?", "Which customer has the most?", "Which customer ordered the most?"] {
+        for goal in [
+            "Which order was shipped last?",
+            "Which customer waited the longest?",
+            "Which customer has the most?",
+            "Which customer ordered the most?",
+        ] {
             assert!(answer("orders", goal).is_err(), "{goal}: {:?}", answer("orders", goal));
         }
     }
