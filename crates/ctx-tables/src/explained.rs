@@ -9,6 +9,7 @@ use crate::pairs::MORE_OR_LESS;
 use crate::plain::{AVERAGED, GROUPED, SUMMED, limited, naming};
 use crate::query::Ask;
 use crate::question::{Form as Asks, Span};
+use crate::reading::Form;
 use crate::schema::{ColumnId, Table};
 use crate::words::words;
 
@@ -180,6 +181,9 @@ fn guesses_the_measure(on: &Grounded<'_>, candidate: &Candidate) -> bool {
 fn guesses_what_is_shown(on: &Grounded<'_>, candidate: &Candidate) -> bool {
     let ask = &candidate.query.ask;
     let Some(column) = ask.shown().filter(|column| ask.measured() != Some(*column)) else { return false };
+    if names_where_counted(on, candidate) {
+        return true;
+    }
     if let Some(shown) = &candidate.shown {
         // "Which order was shipped last" asks for an order, not for the day.
         let asked = on.question.form_at + 1;
@@ -188,6 +192,15 @@ fn guesses_what_is_shown(on: &Grounded<'_>, candidate: &Candidate) -> bool {
     }
     let asks = matches!(on.question.form, Asks::Who | Asks::Where | Asks::When);
     !asks && !matches!(ask, Ask::Better { .. }) && !is_rows_name(on, column)
+}
+
+/// "How many orders does the customer with the most orders have": a number is asked for, and the reading gives a name.
+pub(crate) fn names_where_counted(on: &Grounded<'_>, candidate: &Candidate) -> bool {
+    let ask = &candidate.query.ask;
+    let counted = matches!(on.question.form, Asks::HowMany | Asks::HowMuch) && on.question.words[on.question.form_at].text == "how";
+    let numbers = matches!(ask, Ask::CountDistinct { .. } | Ask::GroupAll { .. } | Ask::Better { .. });
+    let named = |column: ColumnId| on.table.columns[column].form() != Some(Form::Number) || matches!(ask, Ask::Group { .. });
+    counted && !numbers && ask.shown().is_some_and(named)
 }
 
 /// "Which mountain": the word for the rows asks for what names them.
@@ -405,6 +418,7 @@ mod tests {
     fn the_largest_of_the_rows_is_not_the_most_rows() {
         for goal in [
             "What is the maximum number of items in an order?",
+            "How many orders does the customer with the most orders have?",
             "How many items does the largest order have?",
             "Which customer has the largest order?",
             "Who ordered the most items?",

@@ -3,7 +3,7 @@
 //! were fitted on; how often such a reading is right was counted on those questions.
 
 use crate::candidates::{Candidate, Condition, Grounded, Mention, Origin, limit_of};
-use crate::explained::{FRAMING, counts_rows, names_what_is_shown, says_its_rows};
+use crate::explained::{FRAMING, counts_rows, names_what_is_shown, names_where_counted, says_its_rows};
 use crate::joined::{is_naming, may_be_added};
 use crate::query::{Ask, Function};
 use crate::question::{Form as Asks, Span};
@@ -57,7 +57,7 @@ fn operation(on: &Grounded<'_>, candidate: &Candidate) -> Option<&'static [&'sta
     let many = question.form == Asks::HowMany || question.has_phrase("number of") || question.has(&["count"]);
     let different = &["different", "distinct", "unique"];
     // Yes, no, or one of two.
-    if question.form == Asks::YesNo && !matches!(candidate.query.ask, Ask::Better { .. }) {
+    if names_where_counted(on, candidate) || question.form == Asks::YesNo && !matches!(candidate.query.ask, Ask::Better { .. }) {
         return None;
     }
     match &candidate.query.ask {

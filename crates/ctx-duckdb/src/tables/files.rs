@@ -207,7 +207,9 @@ fn each_object(path: &Path, found: &mut dyn FnMut(u64, Members) -> Result<(), Du
 /// Members of an object: strings without quotes, `null` as nothing, everything else in the very characters of the file, so
 /// that no digit of a number is lost.
 fn members(object: &str) -> Result<Members, String> {
-    let checked: serde_json::Value = serde_json::from_str(object).map_err(|error| error.to_string())?;
+    // The line that serde counts is this one.
+    let reason = |error: serde_json::Error| error.to_string().replace(" at line 1 column ", " at column ");
+    let checked: serde_json::Value = serde_json::from_str(object).map_err(reason)?;
     if !checked.is_object() {
         return Err("not a JSON object".to_owned());
     }

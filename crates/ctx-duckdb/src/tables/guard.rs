@@ -62,7 +62,7 @@ pub fn check(connection: &Connection, text: &str, tables: &[Table]) -> Result<St
     let mut names: BTreeSet<String> = tables.iter().map(|table| table.name.to_lowercase()).collect();
     names.extend(common_tables(&tree));
     walk(&tree, &names)?;
-    let binding = |error: duckdb::Error| DuckError::refused(first_line(&error.to_string()) + &numbers_beside_text(&tree, tables));
+    let binding = |error: duckdb::Error| DuckError::refused(with_numbers(&first_line(&error.to_string()), &tree, tables));
     let text: String =
         connection.query_row("SELECT json_deserialize_sql(CAST(? AS JSON))", [tree.to_string()], |row| row.get(0)).map_err(refused)?;
     let text = text.trim().trim_end_matches(';').to_owned();
@@ -78,8 +78,8 @@ fn in_our_words(said: &str) -> String {
     }
 }
 
-/// Where the columns of a statement that fails are text with numbers in it: the columns that hold those numbers.
-fn numbers_beside_text(tree: &Value, tables: &[Table]) -> String {
+/// DuckDB's words about a statement that fails, behind the columns with numbers where its own columns are text that reads so.
+fn with_numbers(said: &str, tree: &Value, tables: &[Table]) -> String {
     let mut named: BTreeSet<String> = BTreeSet::new();
     visit(tree, &mut |value| {
         let column = value["column_names"].as_array().and_then(|names| names.last()).and_then(Value::as_str);
@@ -88,17 +88,20 @@ fn numbers_beside_text(tree: &Value, tables: &[Table]) -> String {
     })
     .unwrap_or_default();
     let read = tables.iter().flat_map(|table| &table.columns).filter(|column| column.ty == ColumnType::Text && column.reading.is_some());
-    let said = read.filter(|column| named.contains(&column.name.to_lowercase()));
-    said.map(|column| format!("; {:?} is text, its cells as numbers are in the column \"{}\"", column.name, column.reading_name()))
-        .collect()
+    let used = read.filter(|column| named.contains(&column.name.to_lowercase()));
+    let beside: Vec<String> =
+        used.map(|column| format!("{:?} is text, its cells as numbers are in \"{}\"", column.name, column.reading_name())).collect();
+    if beside.is_empty() { said.to_owned() } else { format!("{} ({said})", beside.join("; ")) }
 }
 
 /// The same of a statement that fails while it runs.
-pub fn numbers_beside(connection: &Connection, text: &str, tables: &[Table]) -> String {
+pub fn explain_failure(connection: &Connection, said: &str, text: &str, tables: &[Table]) -> String {
     let tree =
         connection.query_row("SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", [text], |row| row.get::<_, String>(0));
-    let tree = tree.ok().and_then(|tree| serde_json::from_str(&tree).ok());
-    tree.map_or(String::new(), |tree: Value| numbers_beside_text(&tree, tables))
+    match tree.ok().and_then(|tree| serde_json::from_str(&tree).ok()) {
+        Some(tree) => with_numbers(said, &tree, tables),
+        None => said.to_owned(),
+    }
 }
 
 fn first_line(text: &str) -> String {

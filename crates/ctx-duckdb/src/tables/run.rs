@@ -88,7 +88,7 @@ impl TableDb {
     pub fn accepts(&self, choice: &Choice) -> Result<(), String> {
         let Some(table) = self.tables().get(choice.table) else { return Err("the reading names a table that is not here".to_owned()) };
         let connection = self.lock();
-        let accepts = |sql: &Sql| connection.prepare(&as_text(sql, 1)).map(drop).map_err(|error| crate::error::first_line(error));
+        let accepts = |sql: &Sql| connection.prepare(&as_text(sql, 1)).map(drop).map_err(crate::error::first_line);
         accepts(&statement(table, &choice.query)).and_then(|()| accepts(&rows_behind(table, &choice.query, 1)))
     }
 
@@ -99,7 +99,7 @@ impl TableDb {
         let ran = run(&connection, &Sql { text: checked, parameters: Vec::new() }, bounds, self.path());
         let mut computed = ran.map_err(|error| match error {
             DuckError::Statement { reason, .. } if is_of_values(&reason) => {
-                DuckError::refused(reason + &guard::numbers_beside(&connection, text, self.tables()))
+                DuckError::refused(guard::explain_failure(&connection, &reason, text, self.tables()))
             }
             error => error,
         })?;
