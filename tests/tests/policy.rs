@@ -126,7 +126,7 @@ async fn an_answer_to_a_prompt_that_the_server_cut_is_not_accepted() {
 
 /// A server with a window of its own that says nothing when it cuts: it reports what it saw.
 fn cutting(request: &Request) -> ResponseTemplate {
-    const SERVED: usize = 700;
+    const SERVED: usize = 1_000;
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     let sent: usize = body["messages"].as_array().expect("messages").iter().filter_map(|m| m["content"].as_str()).map(str::len).sum();
     let usage = json!({"prompt_tokens": (sent / 4).min(SERVED), "completion_tokens": 9});
@@ -141,11 +141,12 @@ async fn a_prompt_that_the_server_cut_is_planned_anew_for_what_it_serves() {
     world.place.write("docs/ponds.md", &format!("# Ponds\n\nPonds freeze in January. {filler}\n"));
     let other: String = (0..6_000).map(|n| format!("Line {n} is on roofs, rivers, gardens and the colour of doors. ")).collect();
     world.place.write("docs/other.md", &format!("# Other\n\n{other}\n"));
-    world.configure("");
+    let tier = format!("{{name: hosted, base_url: \"{}/v1\", model: m, tokenizer: o200k}}", world.cloud.uri());
+    world.place.write("ctxrt.yaml", &format!("models:\n  tiers:\n    - {tier}\nsources:\n  docs: {{path: ./docs}}\n"));
     let output = world.place.run(&ASK).await;
     let sent: Vec<usize> = world.sent().await.iter().map(String::len).collect();
     assert!(sent.len() >= 2 && sent[0] > 5_000 && sent[1] * 4 < sent[0] * 3, "{sent:?}\n{}", both(&output));
-    assert!(both(&output).contains("hosted saw only 700 tokens of the prompt"), "{}", both(&output));
+    assert!(both(&output).contains("hosted saw only 1000 tokens of the prompt"), "{}", both(&output));
     assert!(!both(&output).contains("truncated by the server"), "what was sent then was seen whole: {}", both(&output));
 }
 
