@@ -188,7 +188,9 @@ mod tests {
             read("1,234,567.5 and 1,2 or 3.4.5, 10:30, 2024-05-01"),
             [1_234_567.5, 1.0, 2.0, 3.4, 5.0, 10.0, 30.0, 2024.0, 5.0, 1.0]
         );
-        assert!(says_a_number("5ms") && says_a_number("a 16GB node") && !says_a_number("2.") && !says_a_number("HNF4A") && !says_a_number(""));
+        assert!(
+            says_a_number("5ms") && says_a_number("a 16GB node") && !says_a_number("2.") && !says_a_number("HNF4A") && !says_a_number("")
+        );
         assert!(read("１２ ٣").is_empty(), "only what every reader writes alike");
     }
 }

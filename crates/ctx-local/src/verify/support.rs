@@ -240,7 +240,14 @@ mod tests {
             let verdict = verdict(answer).await;
             assert!(!verdict.passed && verdict.confidence == Ppm(0), "{answer}: {verdict:?}");
         }
-        for answer in ["25 days [1].", "The limit is 25 [1].", "Yes [1].", "Nightly deletion: deleted [1].", "In short:\n25 days [1].", "1. The retention limit of audit logs is 25 days [1].\n2. Yes [1]."] {
+        for answer in [
+            "25 days [1].",
+            "The limit is 25 [1].",
+            "Yes [1].",
+            "Nightly deletion: deleted [1].",
+            "In short:\n25 days [1].",
+            "1. The retention limit of audit logs is 25 days [1].\n2. Yes [1].",
+        ] {
             let verdict = verdict(answer).await;
             assert!(verdict.passed, "{answer}: {verdict:?}");
         }
