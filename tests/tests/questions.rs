@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Question, and words of which the answer holds at least one.
 const QUESTIONS: [(&str, &[&str]); 10] = [
-    ("When is a plan infeasible?", &["constraint"]),
+    ("What does the regression guard compare?", &["likelihood", "new plan"]),
     ("What does cargo xtask tidy check?", &["tidy"]),
     ("Which crate links C++?", &["ctx-duckdb"]),
     ("How do I add an access path?", &["AccessPath", "variant", "access path"]),
