@@ -242,8 +242,12 @@ fn token_budget(plan: &Plan, graph: &ExecutionGraph, costs: bool) -> String {
         (0, _) => format!("{context}; no model call"),
         (calls, false) => format!("{context}; calls {calls}, at most {} in all", e.tokens_bound),
         (calls, true) => {
-            let prompt = e.tokens.input + e.tokens.cached_input + e.tokens.cache_write;
-            format!("{context}; calls {calls}, expected {prompt} in + {} out, at most {} in all", e.tokens.output, e.tokens_bound)
+            format!(
+                "{context}; calls {calls}, expected {} in + {} out, at most {} in all",
+                e.tokens.prompt(),
+                e.tokens.output,
+                e.tokens_bound
+            )
         }
     }
 }

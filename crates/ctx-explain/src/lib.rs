@@ -31,6 +31,7 @@ pub use format::{Format, render};
 pub use options::Options;
 pub use redaction::redact;
 pub use text::{TextOptions, text};
+pub use words::least;
 
 /// The stable JSON form: integers with their unit in the field's name, one schema version for all.
 pub fn json(explanation: &Explanation) -> serde_json::Value {

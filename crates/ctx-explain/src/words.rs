@@ -73,6 +73,11 @@ pub(crate) fn buffers(actual: &ActualView) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Buffers: {}", parts.join(" ")))
 }
 
+/// What stands before dollars that are not all there.
+pub fn least(incomplete: bool) -> &'static str {
+    if incomplete { "≥ " } else { "" }
+}
+
 /// A ratio in thousandths with two decimals.
 pub(crate) fn ratio(milli: u64) -> String {
     format!("{}.{:02}", milli / 1_000, milli % 1_000 / 10)
@@ -174,7 +179,7 @@ fn differing(mine: &str, other: &str) -> String {
 
 /// How the run ended and what it took.
 pub(crate) fn run(run: &RunView) -> String {
-    let more = if run.cost_incomplete { "≥ " } else { "" };
+    let more = least(run.cost_incomplete);
     let evidence = run.evidence_ppm.map(|p| format!(" evidence {}", Ppm(p))).unwrap_or_default();
     format!(
         "{}; cost {more}{} tokens {} calls {} time {}{evidence}; trace {}",

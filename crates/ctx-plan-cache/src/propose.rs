@@ -105,12 +105,16 @@ impl PlanCache {
     /// A decision as it stands to a key, no further away than `most`.
     fn near<'a>(&self, slot: &'a Slot, key: &TemplateKey, most: Ppm, current: &CurrentStamps<'_>, now: u64) -> Option<Near<'a>> {
         let distance = slot.points.at.iter().filter_map(|point| key.distance(point, most)).min()?;
+        let moved = self.has_moved(slot, current, now)?;
+        // What has moved is never near enough for a template.
+        Some(Near { slot, distance: if moved { distance.max(Ppm(EXACT_RADIUS.0 + 1)) } else { distance }, moved })
+    }
+
+    /// Whether the content of a source has moved under a decision; `None`: it stands no longer.
+    fn has_moved(&self, slot: &Slot, current: &CurrentStamps<'_>, now: u64) -> Option<bool> {
         match self.judge_slot(slot, current, now) {
-            Lookup::Hit(_) => Some(Near { slot, distance, moved: false }),
-            // Never near enough for a template.
-            Lookup::Miss(MissCause::Stale(_)) if slot.only_sources_moved(current) => {
-                Some(Near { slot, distance: distance.max(Ppm(EXACT_RADIUS.0 + 1)), moved: true })
-            }
+            Lookup::Hit(_) => Some(false),
+            Lookup::Miss(MissCause::Stale(_)) if slot.only_sources_moved(current) => Some(true),
             _ => None,
         }
     }
@@ -130,8 +134,8 @@ impl PlanCache {
         let mut known = Known { stamps: nearest.renewed_stamps(current), ..Known::default() };
         near.iter().take(DECISIONS_MAX).for_each(|near| known.add(&near.slot.entry.plan));
         if !known.chooses() {
-            let newest = |slot: &'_ Slot| slot.points.at.last().and_then(|point| key.distance(point, Ppm(u32::MAX)));
-            let stands = |slot: &Slot| matches!(self.judge_slot(slot, current, now), Lookup::Hit(_)) || slot.only_sources_moved(current);
+            let newest = |slot: &Slot| slot.points.at.last().and_then(|point| key.distance(point, Ppm(u32::MAX)));
+            let stands = |slot: &Slot| self.has_moved(slot, current, now).is_some();
             let mut far: Vec<(Ppm, &Slot)> = self.of_family(key).filter_map(|slot| Some((newest(slot)?, slot))).collect();
             far.sort_by_key(|(distance, _)| *distance);
             far.iter().filter(|(_, slot)| stands(slot)).take(FURTHER_MAX).for_each(|(_, slot)| known.add(&slot.entry.plan));

@@ -276,8 +276,8 @@ impl Results {
     /// Answers to other words that were compared, over all tenants; those that said something else; and how many more that say the
     /// same the tenant nearest to being served needs.
     pub fn compared(&self) -> (u32, u32, Option<u32>) {
-        let add = |(all, wrong): (u32, u32), record: &Record| (all.saturating_add(record.all().0), wrong.saturating_add(record.all().1));
-        let (all, wrong) = self.judged.values().fold((0, 0), add);
+        let add = |(all, wrong): (u32, u32), (more, more_wrong): (u32, u32)| (all.saturating_add(more), wrong.saturating_add(more_wrong));
+        let (all, wrong) = self.judged.values().map(Record::all).fold((0, 0), add);
         (all, wrong, self.judged.values().filter_map(|record| record.still_needed(self.settings.semantic_error)).min())
     }
 

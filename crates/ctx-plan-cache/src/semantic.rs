@@ -46,7 +46,7 @@ impl Record {
     /// Counts a judged proposal. Those within the radius of templates are no semantic ones.
     pub(crate) fn add(&mut self, verdict: &Verdict) {
         if let Some(at) = band_of(verdict.distance) {
-            let band = if verdict.chosen { &mut self.chosen[at] } else { &mut self.only[at] };
+            let band = self.band_mut(verdict.chosen, at);
             band.checked = band.checked.saturating_add(1);
             band.wrong = band.wrong.saturating_add(u32::from(verdict.wrong));
         }
@@ -79,14 +79,13 @@ impl Record {
     /// wanted.
     pub(crate) fn still_needed(&self, most: Ppm) -> Option<u32> {
         const LOOKED_AHEAD: u32 = 10_000;
-        let (bands, at) = [&self.only, &self.chosen]
-            .into_iter()
-            .flat_map(|bands| (0..BANDS.len()).map(move |at| (bands, at)))
-            .max_by_key(|(bands, at)| bands[*at].checked)?;
+        let kinds = [false, true].into_iter().flat_map(|chosen| (0..BANDS.len()).map(move |at| (chosen, at)));
+        let (chosen, at) = kinds.max_by_key(|(chosen, at)| self.bands(*chosen)[*at].checked)?;
         let proven_with = |more: u32| {
-            let own = Band { checked: bands[at].checked.saturating_add(more), ..bands[at] };
-            let nearer = bands[..at].iter().fold(own, |sum, band| sum.and(*band));
-            own.checked >= OWN_MIN && own.share() <= most && nearer.is_within(most)
+            let mut with = *self;
+            let band = with.band_mut(chosen, at);
+            band.checked = band.checked.saturating_add(more);
+            with.within(BANDS[at], chosen, most).is_some()
         };
         let (mut low, mut high) = (0, LOOKED_AHEAD);
         if proven_with(low) || !proven_with(high) {
@@ -101,6 +100,10 @@ impl Record {
 
     fn bands(&self, chosen: bool) -> &[Band; BANDS.len()] {
         if chosen { &self.chosen } else { &self.only }
+    }
+
+    fn band_mut(&mut self, chosen: bool, at: usize) -> &mut Band {
+        if chosen { &mut self.chosen[at] } else { &mut self.only[at] }
     }
 
     fn own(&self, distance: Ppm, chosen: bool) -> Option<Band> {

@@ -2,6 +2,7 @@
 //! planner's own rules close.
 
 use ctx_contracts::{Decision, PolicyQuestion};
+use ctx_types::catalog::readable;
 use ctx_types::{ModelName, Sensitivity, SourceName};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +28,7 @@ impl BuiltinRules {
     fn readable(&self, question: &PolicyQuestion) -> Option<Decision> {
         let source = question.source.as_ref()?;
         let roles = self.readers.get(source)?;
-        let may = roles.is_empty() || roles.iter().any(|role| question.principal.roles.contains(role));
+        let may = readable(roles, &question.principal.roles);
         let named = || roles.iter().cloned().collect::<Vec<_>>().join(", ");
         (!may).then(|| deny("readable_by", format!("source {source} is readable by {}", named())))
     }

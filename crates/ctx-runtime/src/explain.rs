@@ -1,6 +1,6 @@
 //! What EXPLAIN is made of. Rendering is `ctx-explain`'s; this gathers the ingredients.
 
-use crate::config::{as_written, rows};
+use crate::config::{differing, rows};
 use crate::prepare::{Mode, Prepared};
 use crate::runtime::{RunReport, simulate};
 use crate::{Choice, Runtime, RuntimeError, SettingRow};
@@ -56,11 +56,5 @@ pub(crate) async fn explain(runtime: &Runtime, goal: &Goal, options: ExplainOpti
 /// What a request asks for beyond a plain goal: limits, weights, objective, hints, seed, tenant.
 fn requested(goal: &Goal) -> Vec<SettingRow> {
     let plain = rows("request", &Goal { sources: goal.sources.clone(), ..Goal::new(goal.text.clone()) });
-    let told = rows("request", goal).into_iter().filter(|(key, value)| plain.get(key) != Some(value));
-    let row = |(key, value): (String, String)| {
-        let default = plain.get(&key).map(|value| as_written(&key, value).1);
-        let (key, value) = as_written(&key, &value);
-        SettingRow { key, value, default }
-    };
-    told.map(row).collect()
+    differing(rows("request", goal), &plain)
 }

@@ -60,6 +60,11 @@ impl Actual {
         let tokens = TokenClasses { input: bound.tokens, ..TokenClasses::default() };
         Actual { cost: bound.cost, tokens, estimated: true, end }
     }
+
+    /// Whether the cost is known exactly: that of a call that no provider worked on is.
+    pub(crate) fn is_costed(&self, tag: &Tag, bound: Bound) -> bool {
+        matches!(self.end, CallEnd::Refused | CallEnd::NotSent) || !incomplete(tag.unpriced, self.estimated, bound.cost)
+    }
 }
 
 /// Whether the cost of a call is not known exactly. What cannot cost anything is known to be free, whatever it took.
@@ -272,13 +277,12 @@ fn counts(row: &CallRow) -> bool {
 }
 
 fn row(tag: &Tag, bound: Bound, actual: &Actual) -> CallRow {
-    let free = matches!(actual.end, CallEnd::Refused | CallEnd::NotSent);
     CallRow {
         purpose: tag.purpose.to_owned(),
         model: tag.model.clone(),
         end: actual.end,
         usage: (!actual.estimated).then_some(actual.tokens),
-        cost: (free || !incomplete(tag.unpriced, actual.estimated, bound.cost)).then_some(actual.cost),
+        cost: actual.is_costed(tag, bound).then_some(actual.cost),
         charged: actual.cost,
         unpriced: tag.unpriced,
     }

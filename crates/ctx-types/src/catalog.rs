@@ -138,8 +138,13 @@ pub struct ColumnEntry {
 impl SourceEntry {
     /// Whether somebody with these roles may read it.
     pub fn readable_to(&self, roles: &BTreeSet<String>) -> bool {
-        self.readable_by.is_empty() || self.readable_by.iter().any(|role| roles.contains(role))
+        readable(&self.readable_by, roles)
     }
+}
+
+/// Whether somebody with these roles may read what is `readable_by` some: by everybody where it names none.
+pub fn readable(readable_by: &BTreeSet<String>, roles: &BTreeSet<String>) -> bool {
+    readable_by.is_empty() || !readable_by.is_disjoint(roles)
 }
 
 /// Vectors of a source and the model that made them.

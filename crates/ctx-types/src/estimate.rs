@@ -22,7 +22,12 @@ pub struct TokenClasses {
 impl TokenClasses {
     /// All classes.
     pub fn total(&self) -> Tokens {
-        self.input + self.cached_input + self.cache_write + self.output + self.reasoning
+        self.prompt() + self.output + self.reasoning
+    }
+
+    /// What is sent: the provider's cache reads and writes included.
+    pub fn prompt(&self) -> Tokens {
+        self.input + self.cached_input + self.cache_write
     }
 }
 

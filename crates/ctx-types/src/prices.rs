@@ -91,7 +91,7 @@ impl Prices {
     /// What a call with these tokens costs, unrounded; classes of unknown price count nothing: see [`Prices::known`]. Cached
     /// classes without a price of their own cost what fresh input does.
     pub fn bill(&self, tokens: &TokenClasses) -> PicoUsd {
-        let held = self.of_prompt(tokens.input + tokens.cached_input + tokens.cache_write);
+        let held = self.of_prompt(tokens.prompt());
         let reasoning = if held.above == Tokens::ZERO { self.reasoning.or(held.output) } else { held.output };
         priced(held.input, tokens.input)
             + priced(held.cached_input.or(held.input), tokens.cached_input)

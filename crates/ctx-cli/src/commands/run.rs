@@ -169,7 +169,7 @@ fn summary(report: &RunReport) -> String {
         parts.push(plan.to_string());
     }
     parts.push(format!("trace {}", outcome.trace));
-    let least = if outcome.spend.cost_incomplete { "≥ " } else { "" };
+    let least = ctx_explain::least(outcome.spend.cost_incomplete);
     parts.push(format!("{least}{}", outcome.spend.cost));
     parts.push(outcome.spend.elapsed.to_string());
     parts.join(" · ")

@@ -86,7 +86,7 @@ async fn batch(session: &Session, goals: &[Goal], seed: u64, out: &Out) -> Resul
 }
 
 fn together(total: &BatchTotal) -> String {
-    let least = if total.cost_incomplete { "≥ " } else { "" };
+    let least = ctx_explain::least(total.cost_incomplete);
     let unknown = at_unknown_price(total.cost_incomplete, total.unknown_price_tokens, &total.unpriced_models);
     let few = if total.under_sampled == 0 { String::new() } else { format!("; {} goals with too few observations", total.under_sampled) };
     format!(
@@ -124,7 +124,7 @@ pub(crate) fn show(quote: &Simulation, out: &Out) -> Result<(), Failure> {
         return out.document(quote);
     }
     let unknown = at_unknown_price(quote.cost_incomplete, quote.unknown_price_tokens, &quote.unpriced_models);
-    let least = if quote.cost_incomplete { "≥ " } else { "" };
+    let least = ctx_explain::least(quote.cost_incomplete);
     let rows = [
         interval("cost", &format!("{least}{}", quote.cost.low), &quote.cost.mid, &quote.cost.high, &quote.cost.certainty),
         interval("time", &quote.latency.low, &quote.latency.mid, &quote.latency.high, &quote.latency.certainty),

@@ -116,7 +116,7 @@ fn account(row: &AccountRow) -> String {
         (0, 0) => String::new(),
         (assumed, estimated) => format!("; {assumed} assumed, {estimated} estimated"),
     };
-    let least = if row.cost_incomplete { "≥ " } else { "" };
+    let least = ctx_explain::least(row.cost_incomplete);
     let calls = |(model, calls): (&String, &u64)| format!("{} × {calls}", escape::line(model));
     let dark: Vec<String> = spent.unpriced.iter().map(calls).collect();
     let dark = if dark.is_empty() { String::new() } else { format!("; not in the sum, price unknown: {}", dark.join(", ")) };

@@ -196,7 +196,7 @@ fn text(trace: &Trace) -> String {
 
 /// Dollars, marked where they are not all there.
 fn cost(spend: &Spend) -> String {
-    format!("{}{}", if spend.cost_incomplete { "≥ " } else { "" }, spend.cost)
+    format!("{}{}", ctx_explain::least(spend.cost_incomplete), spend.cost)
 }
 
 /// `Call: answer by premium: failed; tokens unknown, cost unknown, charged $0.01`

@@ -4,7 +4,7 @@
 //! only. The tree is then walked: table functions, tables that are not of the source (a file name in FROM is one) and
 //! functions with effects are refused. The engine's settings (read-only, no external access, locked) refuse the rest.
 
-use crate::error::DuckError;
+use crate::error::{DuckError, first_line};
 use ctx_tables::{ColumnType, Table};
 use duckdb::Connection;
 use serde_json::Value;
@@ -46,10 +46,8 @@ pub fn check(connection: &Connection, text: &str, tables: &[Table]) -> Result<St
     if text.len() > TEXT_BYTES_MAX {
         return Err(DuckError::refused(format!("the text is longer than {TEXT_BYTES_MAX} bytes")));
     }
-    let refused = |error: duckdb::Error| DuckError::refused(first_line(&error.to_string()));
-    let tree: String = connection
-        .query_row("SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", [text], |row| row.get(0))
-        .map_err(refused)?;
+    let refused = |error: duckdb::Error| DuckError::refused(first_line(error));
+    let tree = serialized(connection, text).map_err(refused)?;
     let tree: Value =
         serde_json::from_str(&tree).map_err(|error| DuckError::refused(format!("its syntax tree cannot be read: {error}")))?;
     if tree["error"].as_bool() != Some(false) {
@@ -62,7 +60,7 @@ pub fn check(connection: &Connection, text: &str, tables: &[Table]) -> Result<St
     let mut names: BTreeSet<String> = tables.iter().map(|table| table.name.to_lowercase()).collect();
     names.extend(common_tables(&tree));
     walk(&tree, &names)?;
-    let binding = |error: duckdb::Error| DuckError::refused(with_numbers(&first_line(&error.to_string()), &tree, tables));
+    let binding = |error: duckdb::Error| DuckError::refused(with_numbers(&first_line(error), &tree, tables));
     let text: String =
         connection.query_row("SELECT json_deserialize_sql(CAST(? AS JSON))", [tree.to_string()], |row| row.get(0)).map_err(refused)?;
     let text = text.trim().trim_end_matches(';').to_owned();
@@ -96,16 +94,15 @@ fn with_numbers(said: &str, tree: &Value, tables: &[Table]) -> String {
 
 /// The same of a statement that fails while it runs.
 pub fn explain_failure(connection: &Connection, said: &str, text: &str, tables: &[Table]) -> String {
-    let tree =
-        connection.query_row("SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", [text], |row| row.get::<_, String>(0));
-    match tree.ok().and_then(|tree| serde_json::from_str(&tree).ok()) {
+    match serialized(connection, text).ok().and_then(|tree| serde_json::from_str(&tree).ok()) {
         Some(tree) => with_numbers(said, &tree, tables),
         None => said.to_owned(),
     }
 }
 
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().trim().to_owned()
+/// DuckDB's syntax tree of a text, as JSON.
+fn serialized(connection: &Connection, text: &str) -> duckdb::Result<String> {
+    connection.query_row("SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", [text], |row| row.get(0))
 }
 
 /// Names of common table expressions anywhere in the tree.

@@ -45,14 +45,14 @@ fn figures(page: &mut Html, explanation: &Explanation) {
         figure("Status", words::status(run), String::new());
         let expected = |words: Option<String>| words.map(|w| format!("expected {w}")).unwrap_or_default();
         figure("Time", Micros(run.elapsed_us).to_string(), expected(estimate.map(|e| format!("{}..{}", e.latency.value, e.latency.high))));
-        let more = if run.cost_incomplete { "≥ " } else { "" };
+        let more = words::least(run.cost_incomplete);
         let cost = format!("{more}{}", NanoUsd(run.cost_nano_usd));
         figure("Cost", cost, expected(estimate.map(|e| format!("{}, at most {}", e.cost.value, e.cost_bound))));
         let evidence = run.evidence_ppm.map_or_else(|| "unknown".to_owned(), |p| ctx_types::Ppm(p).to_string());
         figure("P(evidence)", evidence, expected(estimate.map(|e| e.evidence.value.to_string())));
     } else if let Some(e) = estimate {
         figure("Time", format!("{}..{}", e.latency.value, e.latency.high), format!("median and 9th decile {}", e.latency.certainty));
-        let more = if e.cost_incomplete { "≥ " } else { "" };
+        let more = words::least(e.cost_incomplete);
         figure("Cost", format!("{more}{}", e.cost.value), format!("at most {}", e.cost_bound));
         let interval = format!("[{}, {}] {}", e.evidence.low, e.evidence.high, e.evidence.certainty);
         figure("P(evidence)", e.evidence.value.to_string(), interval);

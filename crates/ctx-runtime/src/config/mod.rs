@@ -25,8 +25,9 @@ pub(crate) mod tree;
 pub use ctx_contracts::Durability;
 pub use secret::Secret;
 pub use settings::SettingRow;
-pub(crate) use settings::{as_written, rows};
+pub(crate) use settings::{differing, rows};
 
+use ctx_types::catalog::readable;
 use ctx_types::{Constraints, ModelName, NanoUsd, PicoUsd, Ppm, Sensitivity, SourceKind, SourceName, Tokens, Weights};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -550,8 +551,7 @@ impl Config {
 
     /// Configured sources that somebody with these roles may read.
     pub fn readable_to(&self, roles: &BTreeSet<String>) -> Vec<SourceName> {
-        let readable = |source: &SourceConfig| source.readable_by.is_empty() || source.readable_by.iter().any(|role| roles.contains(role));
-        self.sources.iter().filter(|(_, source)| readable(source)).map(|(name, _)| name.clone()).collect()
+        self.sources.iter().filter(|(_, source)| readable(&source.readable_by, roles)).map(|(name, _)| name.clone()).collect()
     }
 
     /// Defaults with `environment` over them: what a run without a file uses.

@@ -21,20 +21,14 @@ pub struct SettingRow {
 impl Config {
     /// Settings that differ from the default, by key. No secret can be among them: the configuration holds none.
     pub fn settings(&self) -> Vec<SettingRow> {
-        let defaults = flat(&Config::default());
-        let differs = |(key, value): &(String, String)| defaults.get(key) != Some(value);
-        let row = |(key, value): (String, String)| {
-            let default = defaults.get(&key).map(|value| as_written(&key, value).1);
-            let (key, value) = as_written(&key, &value);
-            SettingRow { key, value, default }
-        };
         let matches = [("plan_cache", self.runtime.plan_cache.semantic_error), ("result_cache", self.runtime.result_cache.semantic_error)];
         let matches = matches.into_iter().filter(|(_, error)| error.0 > 0).map(|(cache, _)| SettingRow {
             key: format!("runtime.{cache}.match"),
             value: "semantic".to_owned(),
             default: Some("exact".to_owned()),
         });
-        let mut rows: Vec<SettingRow> = flat(self).into_iter().filter(differs).map(row).chain(matches).collect();
+        let mut rows = differing(flat(self), &flat(&Config::default()));
+        rows.extend(matches);
         rows.sort();
         rows
     }
@@ -70,8 +64,18 @@ const UNITS: [(&str, &str, f64); 16] = [
 /// Weights are kept in millionths.
 const WEIGHTS: &str = ".weights.";
 
+/// The rows of `kept` that `plain` has otherwise or not at all, as the file writes them.
+pub(crate) fn differing(kept: BTreeMap<String, String>, plain: &BTreeMap<String, String>) -> Vec<SettingRow> {
+    let row = |(key, value): (String, String)| {
+        let default = plain.get(&key).map(|value| as_written(&key, value).1);
+        let (key, value) = as_written(&key, &value);
+        SettingRow { key, value, default }
+    };
+    kept.into_iter().filter(|(key, value)| plain.get(key) != Some(value)).map(row).collect()
+}
+
 /// A row by the name and in the unit of the file.
-pub(crate) fn as_written(key: &str, value: &str) -> (String, String) {
+fn as_written(key: &str, value: &str) -> (String, String) {
     let scaled = |unit: f64| value.parse::<f64>().map_or_else(|_| value.to_owned(), |kept| (kept / unit).to_string());
     match UNITS.iter().find(|(kept, ..)| key.ends_with(kept)) {
         Some((kept, written, unit)) => (format!("{}{written}", &key[..key.len() - kept.len()]), scaled(*unit)),

@@ -131,7 +131,7 @@ impl Ledgered {
             model: &request.model,
             layout: context.prepared.planned().map_or(Layout::ContextFirst, |planned| layout_of(planned)),
             messages: &request.messages,
-            tokens: reported.map_or(bound, prompt_of),
+            tokens: reported.map_or(bound, TokenClasses::prompt),
             cached: reported.map(|usage| usage.cached_input),
         };
         context.inner.prompts.sent(&call, context.inner.now());
@@ -160,9 +160,8 @@ impl Ledgered {
         let Opened { reservation, intent, tag, bound } = opened;
         reservation.settle(actual);
         intent.settle(&actual).await;
-        let free = actual.end == CallEnd::Refused || actual.end == CallEnd::NotSent;
         let held = incomplete(tag.unpriced, true, bound.cost);
-        let known = free || !incomplete(tag.unpriced, actual.estimated, bound.cost);
+        let known = actual.is_costed(&tag, bound);
         self.record(|calls| {
             calls.cost += actual.cost;
             calls.tokens += actual.tokens.total();
@@ -188,7 +187,7 @@ impl Ledgered {
             });
             calls.prompt = response.usage.zip(counted).map(|(usage, counted)| PromptCount {
                 counted,
-                reported: prompt_of(&usage),
+                reported: usage.prompt(),
                 cached: usage.cached_input,
             });
         });
@@ -260,16 +259,11 @@ const DROP_TOLD_FROM: Tokens = Tokens(400);
 /// Share of the fewest possible tokens from which a report is believed: counts of the same text differ by a few percent.
 const REPORT_LEAST_PERCENT: u64 = 90;
 
-/// Tokens of a prompt as the provider reports them, cached ones included.
-fn prompt_of(usage: &TokenClasses) -> Tokens {
-    usage.input + usage.cached_input + usage.cache_write
-}
-
 /// Whether the server saw less than was sent: some servers cut a long prompt silently and answer the rest. Such an answer was
 /// made without its evidence.
 fn dropped(response: &ModelResponse, least: Option<Tokens>) -> Option<String> {
     let (usage, least) = (response.usage?, least?);
-    let seen = prompt_of(&usage);
+    let seen = usage.prompt();
     let short = least >= DROP_TOLD_FROM && seen > Tokens::ZERO && seen.get() * 100 < least.get() * REPORT_LEAST_PERCENT;
     short.then(|| format!("truncated by the server: it reports {seen} input tokens, at least {least} were sent"))
 }

@@ -69,7 +69,7 @@ pub(super) fn after_overflow(context: &Context, progress: &mut Progress, model: 
     let needed = Tokens(sent) + PROMPT_OVERHEAD + probe.goal_tokens + output.min(entry.output_tokens.high);
     let shorter = Tokens(needed.get() * SHORTER_PERCENT / 100);
     let seen = match &error.taken {
-        Taken::Reported(usage) => Some(usage.input + usage.cached_input + usage.cache_write),
+        Taken::Reported(usage) => Some(usage.prompt()),
         _ => None,
     };
     let window = seen.map_or(shorter, |seen| shorter.min(seen + output.min(entry.output_tokens.high)));
